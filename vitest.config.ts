@@ -1,0 +1,50 @@
+import { playwright } from "@vitest/browser-playwright";
+import { defineConfig } from "vitest/config";
+
+// The condition under which packages resolve to their TypeScript sources, so that tests need no build.
+const source = "tensorjar-source";
+const common = ["module", "development|production"];
+const tests = ["packages/*/test/**/*.test.ts", "tooling/test/**/*.test.ts"];
+
+export default defineConfig({
+  test: {
+    expect: { requireAssertions: true },
+    projects: [
+      {
+        extends: true,
+        resolve: { conditions: [source, "node", ...common] },
+        ssr: { resolve: { conditions: [source, "node", ...common] } },
+        test: { name: "node", environment: "node", include: tests },
+      },
+      {
+        extends: true,
+        resolve: { conditions: [source, "browser", ...common] },
+        test: {
+          name: "browser",
+          include: tests,
+          exclude: ["**/*.node.test.ts", "**/node_modules/**"],
+          browser: {
+            enabled: true,
+            headless: true,
+            screenshotFailures: false,
+            provider: playwright({
+              launchOptions: {
+                executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+                args: [
+                  "--no-sandbox",
+                  "--disable-gpu",
+                  "--disable-quic",
+                  "--no-first-run",
+                  "--disable-background-networking",
+                  "--disable-component-update",
+                  "--disable-sync",
+                ],
+              },
+            }),
+            instances: [{ browser: "chromium" }],
+          },
+        },
+      },
+    ],
+  },
+});
