@@ -1,5 +1,6 @@
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
+import { commands } from "./tooling/case-server.node.js";
 
 // The condition under which packages resolve to their TypeScript sources, so that tests need no build.
 const source = "tensorjar-source";
@@ -19,6 +20,7 @@ export default defineConfig({
       {
         extends: true,
         resolve: { conditions: [source, "browser", ...common] },
+        optimizeDeps: { include: ["fast-check", "fflate"] },
         test: {
           name: "browser",
           include: tests,
@@ -26,6 +28,7 @@ export default defineConfig({
           browser: {
             enabled: true,
             headless: true,
+            commands,
             screenshotFailures: false,
             provider: playwright({
               launchOptions: {
