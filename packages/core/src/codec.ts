@@ -1,0 +1,18 @@
+/** What codecs are built from; for packages that read or write one more container. */
+export { abortable } from "./abort.js";
+export { dataConstructor, isDType, shapeText } from "./dtype.js";
+export { describe, quote } from "./error.js";
+export { inOrder, type OrderedTask } from "./in-order.js";
+export { checkName, namedEntries } from "./named.js";
+export { toSink, type WriteOptions, writeChunks } from "./sink.js";
+export { notThisFormat } from "./sniff.js";
+export { checkRange, isBlob, isByteSource, toSource } from "./source.js";
+export {
+  allocate,
+  checkTensor,
+  classTag,
+  isBytesLike,
+  tensorBytes,
+  tensorFromBytes,
+  toBytes,
+} from "./tensor.js";

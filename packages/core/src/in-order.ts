@@ -1,0 +1,39 @@
+/** Work of a known weight in bytes. */
+export interface OrderedTask<T> {
+  readonly bytes: number;
+  run(): Promise<T>;
+}
+
+/** Bytes under way at once, besides one task that alone is larger. */
+const maxBytesAhead = 64 << 20;
+
+/**
+ * The results of `tasks` in their order; up to `concurrency` run at once, while their bytes stay within 64 MiB.
+ * When one fails or the consumer stops, no further task starts.
+ */
+export async function* inOrder<T>(
+  tasks: Iterable<OrderedTask<T>>,
+  concurrency = 4,
+): AsyncGenerator<T> {
+  const running: { bytes: number; result: Promise<T> }[] = [];
+  let bytes = 0;
+  const next = (): Promise<T> => {
+    const first = running.shift();
+    if (first === undefined) throw new Error("unreachable: a task is shifted only while one runs");
+    bytes -= first.bytes;
+    return first.result;
+  };
+  for (const task of tasks) {
+    while (
+      running.length > 0 &&
+      (running.length >= concurrency || bytes + task.bytes > maxBytesAhead)
+    ) {
+      yield await next();
+    }
+    const result = task.run();
+    result.catch(() => {}); // reported when its turn comes; an earlier failure ends the iteration first
+    running.push({ bytes: task.bytes, result });
+    bytes += task.bytes;
+  }
+  while (running.length > 0) yield await next();
+}

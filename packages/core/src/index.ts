@@ -1,0 +1,24 @@
+export {
+  byteLength,
+  type DataMap,
+  type DType,
+  type DTypeInfo,
+  type DTypeKind,
+  dtypeInfo,
+  elementCount,
+} from "./dtype.js";
+export { type ErrorCode, type ErrorDetails, isTensorjarError, type Problem, TensorjarError } from "./error.js";
+export type { Named } from "./named.js";
+export type { Sink, SinkLike, StreamSink } from "./sink.js";
+export { type SniffedFormat, sniff } from "./sniff.js";
+export { type ByteSource, blobSource, bytesSource, type SourceLike, type SourceReadOptions } from "./source.js";
+export {
+  type AnyArray,
+  type Bytes,
+  type BytesLike,
+  isTensor,
+  ofType,
+  type Tensor,
+  type TensorOf,
+} from "./tensor.js";
+export type { AnyTensor, Chunks, Progress, ReadOptions, TensorFile, TensorInfo } from "./tensor-file.js";

@@ -1,0 +1,197 @@
+import {
+  byteLength,
+  type DataMap,
+  type DType,
+  dataConstructor,
+  isDType,
+  shapeText,
+} from "./dtype.js";
+import { describe, quote, TensorjarError } from "./error.js";
+
+/** An array of one dtype: C-contiguous, little-endian. Any object of this form is one; `[]` is the shape of a scalar. */
+export interface TensorOf<D extends DType> {
+  readonly dtype: D;
+  readonly shape: readonly number[];
+  readonly data: DataMap[D];
+}
+
+/** A union over the dtypes: testing `dtype` narrows `data`. */
+export type Tensor<D extends DType = DType> = { [K in D]: TensorOf<K> }[D];
+
+/** Anything with the form of an array, known dtype or not; `undefined` where a lookup found nothing. */
+export type AnyArray = { dtype: string; shape: readonly number[]; data: unknown } | undefined;
+
+/** Bytes that tensorjar allocated; they go into `Blob`, `Response`, `fetch` as they are. */
+export type Bytes = ReturnType<Uint8Array["slice"]>;
+
+/** Bytes that tensorjar accepts. */
+export type BytesLike = ArrayBuffer | SharedArrayBuffer | ArrayBufferView;
+
+/** The class name of a built-in object, also from another realm: `Float32Array`, `Map`, `ArrayBuffer`. */
+export function classTag(value: unknown): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+/** Whether `value` is a buffer or a view on one, also of another realm. */
+export function isBytesLike(value: unknown): value is BytesLike {
+  return ArrayBuffer.isView(value) || /^(Shared)?ArrayBuffer$/.test(classTag(value));
+}
+
+/** A plain `Uint8Array` on the same memory. Throws `invalid-argument` for what is not bytes. */
+export function toBytes(bytes: BytesLike): Uint8Array {
+  if (ArrayBuffer.isView(bytes))
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (isBytesLike(bytes)) return new Uint8Array(bytes);
+  throw new TensorjarError(
+    "invalid-argument",
+    `expected bytes (an ArrayBuffer or a view on one), got ${describe(bytes)}`,
+  );
+}
+
+/** `length` zeroed bytes. Throws `limit-exceeded` where the engine cannot allocate them. */
+export function allocate(length: number): Bytes {
+  try {
+    return new Uint8Array(length);
+  } catch (cause) {
+    throw new TensorjarError(
+      "limit-exceeded",
+      `${length} bytes could not be allocated`,
+      { actual: length },
+      { cause },
+    );
+  }
+}
+
+/** The memory of a tensor's data as bytes, in C order, little-endian: a view, also for a part of a larger buffer. */
+export function tensorBytes(tensor: { readonly data: ArrayBufferView }): Uint8Array {
+  const { data } = tensor;
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/**
+ * The tensor whose data is exactly `bytes`: a view where the memory is aligned for the dtype, a copy where it is not
+ * or where `copy` asks for one. `bytes` must be as long as `byteLength(dtype, shape)`.
+ */
+export function tensorFromBytes<D extends DType>(
+  dtype: D,
+  shape: readonly number[],
+  bytes: Uint8Array,
+  copy = false,
+): TensorOf<D> {
+  const Data = dataConstructor(dtype);
+  let own = bytes;
+  if (copy || bytes.byteOffset % Data.BYTES_PER_ELEMENT !== 0) {
+    own = allocate(bytes.length);
+    own.set(bytes);
+  }
+  return {
+    dtype,
+    shape,
+    data: new Data(own.buffer, own.byteOffset, own.length / Data.BYTES_PER_ELEMENT),
+  };
+}
+
+/**
+ * Checks that `value`, called `name` in messages, is a tensor: a known dtype, a shape, and data of that dtype's
+ * array class and of exactly that size. Returns its length in bytes.
+ * Throws `invalid-argument`, `invalid-dtype`, `invalid-shape`.
+ */
+export function checkTensor(value: unknown, name = ""): number {
+  const what = name === "" ? "the tensor" : `tensor ${quote(name)}`;
+  const named = name === "" ? {} : { name };
+  if (
+    typeof value !== "object" ||
+    value === null ||
+    !("dtype" in value && "shape" in value && "data" in value)
+  ) {
+    throw new TensorjarError("invalid-argument", `${what} is ${describe(value)}`, {
+      ...named,
+      hint: "a tensor is { dtype, shape, data }, as tensor(data, shape) makes it",
+    });
+  }
+  const { dtype, shape, data } = value;
+  if (!isDType(dtype)) {
+    throw new TensorjarError(
+      "invalid-dtype",
+      `${what} has the dtype ${typeof dtype === "string" ? quote(dtype) : String(dtype)}, which no tensor has`,
+      {
+        ...named,
+        actual: dtype,
+      },
+    );
+  }
+  if (!Array.isArray(shape)) {
+    throw new TensorjarError(
+      "invalid-shape",
+      `${what} has ${describe(shape)} as its shape, not an array of integers`,
+      named,
+    );
+  }
+  const Data = dataConstructor(dtype);
+  const tag = classTag(data);
+  if (!ArrayBuffer.isView(data) || tag !== Data.name) {
+    throw new TensorjarError(
+      "invalid-argument",
+      `the data of ${what} is ${describe(data)}, but ${dtype} is held in a ${Data.name}`,
+      {
+        ...named,
+        expected: Data.name,
+        actual: tag,
+      },
+    );
+  }
+  let expected: number;
+  try {
+    expected = byteLength(dtype, shape);
+  } catch (cause) {
+    throw cause instanceof TensorjarError
+      ? new TensorjarError(cause.code, `${what}: ${cause.message}`, { ...cause.details, ...named })
+      : cause;
+  }
+  if (data.byteLength !== expected) {
+    throw new TensorjarError(
+      "invalid-shape",
+      `${what} of dtype ${dtype} and shape ${shapeText(shape)} takes ${expected} bytes, but its data has ${data.byteLength}`,
+      { ...named, expected, actual: data.byteLength },
+    );
+  }
+  return expected;
+}
+
+/** Whether `x` has the form of a tensor of a known dtype (its sizes are not compared). */
+export function isTensor(x: unknown): x is Tensor {
+  return (
+    typeof x === "object" &&
+    x !== null &&
+    "dtype" in x &&
+    isDType(x.dtype) &&
+    "shape" in x &&
+    Array.isArray(x.shape) &&
+    "data" in x &&
+    ArrayBuffer.isView(x.data)
+  );
+}
+
+/** The same tensor, narrowed to one dtype. Throws `invalid-dtype` for another one, `not-found` for `undefined`. */
+export function ofType<D extends DType>(t: AnyArray, dtype: D): TensorOf<D> {
+  if (t === undefined) throw missingTensor();
+  if (t.dtype !== dtype) {
+    throw new TensorjarError(
+      "invalid-dtype",
+      `expected a tensor of ${dtype}, got ${quote(String(t.dtype))}`,
+      {
+        expected: dtype,
+        actual: t.dtype,
+        hint: `cast(tensor, ${quote(dtype)}) converts it`,
+      },
+    );
+  }
+  checkTensor(t);
+  return t as TensorOf<D>; // the dtype was compared just now, and checkTensor ties data to it
+}
+
+export function missingTensor(): TensorjarError {
+  return new TensorjarError("not-found", "expected a tensor, got undefined", {
+    hint: "the name that was looked up is not there",
+  });
+}
