@@ -7,8 +7,12 @@ const source = "tensorjar-source";
 const common = ["module", "development|production"];
 const tests = ["packages/*/test/**/*.test.ts", "tooling/test/**/*.test.ts"];
 
+// CI asks for the numbers as well.
+const json = process.env["VITEST_JSON"];
+
 export default defineConfig({
   test: {
+    reporters: json ? ["dot", ["json", { outputFile: json }]] : ["default"],
     expect: { requireAssertions: true },
     projects: [
       {

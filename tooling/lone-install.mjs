@@ -1,0 +1,111 @@
+// Packs every package, lints the tarball, installs it alone with npm in an empty folder, compares what arrives with
+// the table below, imports and requires it, and runs one call.
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { packAll, run } from "./pack.mjs";
+
+/** What each package brings along, and one expression that must hold with its exports in `x`. */
+const table = {
+  "@tensorjar/core": { brings: [], call: "x.tensor([1, 2]).dtype === 'float64'" },
+  "@tensorjar/npy": {
+    brings: ["@tensorjar/core"],
+    call: "x.decodeNpy(x.encodeNpy(x.tensor(Float32Array.of(7)))).data[0] === 7",
+  },
+  "@tensorjar/npz": {
+    brings: ["@tensorjar/core", "@tensorjar/npy", "fflate"],
+    call: "x.decodeNpz(x.encodeNpz({ a: x.tensor(Float32Array.of(7)) }, { compression: 'deflate' })).get('a').data[0] === 7",
+  },
+  "@tensorjar/safetensors": {
+    brings: ["@tensorjar/core"],
+    call: "x.decodeSafetensors(x.encodeSafetensors({ a: x.tensor(Float32Array.of(7)) })).tensors.get('a').data[0] === 7",
+  },
+  "@tensorjar/tree": {
+    brings: ["@tensorjar/core"],
+    call: "[...x.flattenTree({ a: [Float32Array.of(7)] }).keys()][0] === 'a.0'",
+  },
+  "@tensorjar/checkpoint": {
+    brings: [
+      "@tensorjar/core",
+      "@tensorjar/npy",
+      "@tensorjar/npz",
+      "@tensorjar/safetensors",
+      "@tensorjar/tree",
+      "fflate",
+    ],
+    call: "x.takeSnapshot({ params: { a: Float32Array.of(7) }, optimizers: {}, step: 3 }).step === 3",
+  },
+  tensorjar: {
+    brings: [
+      "@tensorjar/checkpoint",
+      "@tensorjar/core",
+      "@tensorjar/npy",
+      "@tensorjar/npz",
+      "@tensorjar/safetensors",
+      "@tensorjar/tree",
+      "fflate",
+    ],
+    call: "(await x.load(x.encodeSafetensors({ a: x.tensor(Float32Array.of(7)) }))).tensors.get('a').data[0] === 7",
+  },
+};
+
+const tarballs = packAll();
+const bin = (name) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url));
+let failed = false;
+for (const [name, tarball] of tarballs) {
+  const problems = [];
+  const attempt = (what, action) => {
+    try {
+      action();
+    } catch (error) {
+      problems.push(`${what}: ${error.message}`);
+    }
+  };
+  attempt("publint", () => run(bin("publint"), ["run", tarball, "--strict"]));
+  attempt("attw", () => run(bin("attw"), [tarball, "--profile", "esm-only", "--no-color"]));
+  attempt("install", () => installAlone(name, tarball));
+  console.log(
+    `${name}: ${problems.join("\n") || `alone with ${table[name].brings.join(", ") || "nothing"}`}`,
+  );
+  failed ||= problems.length > 0;
+}
+process.exitCode = failed ? 1 : 0;
+
+function installAlone(name, tarball) {
+  if (!table[name]) throw new Error("not in the table of this script");
+  const { brings, call } = table[name];
+  const folder = mkdtempSync(`${tmpdir()}/tensorjar-`);
+  try {
+    const ours = [...tarballs].filter(([other]) => other !== name);
+    const project = {
+      private: true,
+      type: "module",
+      dependencies: { [name]: `file:${tarball}` },
+      overrides: Object.fromEntries(ours.map(([other, file]) => [other, `file:${file}`])),
+    };
+    writeFileSync(`${folder}/package.json`, JSON.stringify(project));
+    run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder });
+    const arrived = installed(`${folder}/node_modules`).filter((other) => other !== name);
+    if (arrived.join() !== [...brings].sort().join())
+      throw new Error(`brought ${arrived.join(", ")}`);
+    const program = `import { createRequire } from "node:module";
+import * as x from "${name}";
+if (!(${call})) throw new Error("the call gave something else");
+if (!Object.hasOwn(createRequire(import.meta.url)("${name}"), Object.keys(x)[0])) throw new Error("require() differs");`;
+    writeFileSync(`${folder}/call.js`, program);
+    run(process.execPath, ["--disable-warning=ExperimentalWarning", "call.js"], { cwd: folder });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function installed(folder) {
+  return readdirSync(folder)
+    .filter((entry) => !entry.startsWith("."))
+    .flatMap((entry) =>
+      entry.startsWith("@")
+        ? readdirSync(`${folder}/${entry}`).map((name) => `${entry}/${name}`)
+        : [entry],
+    )
+    .sort();
+}

@@ -1,0 +1,126 @@
+// Bundles one function at a time for the browser and compares its size, minified and gzipped, the packages that came
+// along and the modules that must stay out with a budget. Needs a build.
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const codecsLeaveOut = ["core/dist/convert.js", "core/dist/half.js", "core/dist/float8.js"];
+const npz = ["core", "npy", "npz", "fflate"];
+const everything = [
+  "core",
+  "npy",
+  "npz",
+  "fflate",
+  "safetensors",
+  "tree",
+  "checkpoint",
+  "tensorjar",
+];
+
+/** Bytes are gzipped; `names` are imported from `from`, all of its names when absent. */
+const budgets = [
+  {
+    names: ["isTensorjarError", "dtypeInfo", "ofType", "sniff", "bytesSource"],
+    from: "@tensorjar/core",
+    bytes: 2000,
+    packages: ["core"],
+  },
+  {
+    names: ["decodeNpy"],
+    from: "@tensorjar/npy",
+    bytes: 6000,
+    packages: ["core", "npy"],
+    without: codecsLeaveOut,
+  },
+  {
+    names: ["parseNpyHeader"],
+    from: "@tensorjar/npy",
+    bytes: 4000,
+    packages: ["core", "npy"],
+    without: codecsLeaveOut,
+  },
+  {
+    names: ["openNpz"],
+    from: "@tensorjar/npz",
+    bytes: 11_000,
+    packages: npz,
+    without: codecsLeaveOut,
+  },
+  {
+    names: ["encodeNpz"],
+    from: "@tensorjar/npz",
+    bytes: 11_000,
+    packages: npz,
+    without: codecsLeaveOut,
+  },
+  {
+    names: ["decodeSafetensors"],
+    from: "@tensorjar/safetensors",
+    bytes: 4000,
+    packages: ["core", "safetensors"],
+    without: codecsLeaveOut,
+  },
+  {
+    names: ["openSafetensors"],
+    from: "@tensorjar/safetensors",
+    bytes: 5000,
+    packages: ["core", "safetensors"],
+    without: codecsLeaveOut,
+  },
+  { names: ["loadTree"], from: "@tensorjar/tree", bytes: 4000, packages: ["core", "tree"] },
+  { names: ["saveCheckpoint"], from: "tensorjar", bytes: 12_000, packages: everything },
+  { from: "tensorjar", bytes: 36_000, packages: everything },
+];
+
+const rows = [];
+for (const { names, from, bytes, packages, without = [] } of budgets) {
+  const { size, inputs } = await bundle(
+    names ? `export { ${names.join(", ")} } from "${from}";` : `export * from "${from}";`,
+  );
+  const pulled = [...new Set(inputs.map(packageOf))].sort();
+  const problems = [
+    ...(size > bytes ? [`${size - bytes} bytes over`] : []),
+    ...pulled.filter((name) => !packages.includes(name)).map((name) => `pulls in ${name}`),
+    ...without
+      .filter((module) => inputs.some((input) => input.endsWith(module)))
+      .map((module) => `contains ${module}`),
+  ];
+  rows.push({
+    bundle: names ? names.join(" + ") : `everything of ${from}`,
+    "gzip bytes": size,
+    budget: bytes,
+    packages: pulled.join(" "),
+    verdict: problems.join(", ") || "ok",
+  });
+}
+console.table(rows);
+process.exitCode = rows.every(({ verdict }) => verdict === "ok") ? 0 : 1;
+
+async function bundle(contents) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir: root },
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+  });
+  const [output] = Object.values(metafile.outputs);
+  const inputs = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  return {
+    size: gzipSync(outputFiles[0].contents, { level: 9 }).byteLength,
+    inputs: inputs.map(([path]) => path).filter((path) => path !== "<stdin>"),
+  };
+}
+
+function packageOf(path) {
+  return (
+    /^packages\/(\w+)\//.exec(path)?.[1] ??
+    /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ??
+    path
+  );
+}
