@@ -1,6 +1,7 @@
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 import { commands } from "./tooling/case-server.node.js";
+import { chromiumOptions } from "./tooling/chromium.mjs";
 
 // The condition under which packages resolve to their TypeScript sources, so that tests need no build.
 const source = "tensorjar-source";
@@ -34,20 +35,7 @@ export default defineConfig({
             headless: true,
             commands,
             screenshotFailures: false,
-            provider: playwright({
-              launchOptions: {
-                executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-                args: [
-                  "--no-sandbox",
-                  "--disable-gpu",
-                  "--disable-quic",
-                  "--no-first-run",
-                  "--disable-background-networking",
-                  "--disable-component-update",
-                  "--disable-sync",
-                ],
-              },
-            }),
+            provider: playwright({ launchOptions: chromiumOptions }),
             instances: [{ browser: "chromium" }],
           },
         },

@@ -1,4 +1,4 @@
-// Packs every public package into .cache/tarballs and lists what it packed.
+// Packs the public packages into .cache/tarballs.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -29,15 +29,20 @@ export function publicPackages() {
     .filter(({ private: hidden }) => !hidden);
 }
 
-/** The tarball of each package by its name, packed anew. */
+/** Where the tarball of each package is, by name, once it is packed. */
+export function packed() {
+  const file = ({ name, version }) =>
+    `${folder}/${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
+  return new Map(publicPackages().map((manifest) => [manifest.name, file(manifest)]));
+}
+
+/** Packs every package anew; the tarballs by name. */
 export function packAll() {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const pnpm = path("../node_modules/pnpm/bin/pnpm.cjs");
-  const tarballs = new Map();
-  for (const { name, version, directory } of publicPackages()) {
+  for (const { directory } of publicPackages()) {
     run(process.execPath, [pnpm, "pack", "--pack-destination", folder], { cwd: directory });
-    tarballs.set(name, `${folder}/${name.replace("@", "").replace("/", "-")}-${version}.tgz`);
   }
-  return tarballs;
+  return packed();
 }
