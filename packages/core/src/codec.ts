@@ -1,4 +1,6 @@
 /** What codecs are built from; for packages that read or write one more container. */
+
+export { crc32 } from "#crc32";
 export { abortable } from "./abort.js";
 export { dataConstructor, isDType, shapeText } from "./dtype.js";
 export { describe, quote } from "./error.js";

@@ -7,11 +7,25 @@ export {
   dtypeInfo,
   elementCount,
 } from "./dtype.js";
-export { type ErrorCode, type ErrorDetails, isTensorjarError, type Problem, TensorjarError } from "./error.js";
+export {
+  type ErrorCode,
+  type ErrorDetails,
+  isTensorjarError,
+  type Problem,
+  TensorjarError,
+} from "./error.js";
+export { type HttpSourceOptions, httpSource } from "./http-source.js";
 export type { Named } from "./named.js";
+export { type ReadChunksOptions, readChunks } from "./read-chunks.js";
 export type { Sink, SinkLike, StreamSink } from "./sink.js";
 export { type SniffedFormat, sniff } from "./sniff.js";
-export { type ByteSource, blobSource, bytesSource, type SourceLike, type SourceReadOptions } from "./source.js";
+export {
+  type ByteSource,
+  blobSource,
+  bytesSource,
+  type SourceLike,
+  type SourceReadOptions,
+} from "./source.js";
 export {
   type AnyArray,
   type Bytes,
@@ -21,4 +35,11 @@ export {
   type Tensor,
   type TensorOf,
 } from "./tensor.js";
-export type { AnyTensor, Chunks, Progress, ReadOptions, TensorFile, TensorInfo } from "./tensor-file.js";
+export type {
+  AnyTensor,
+  Chunks,
+  Progress,
+  ReadOptions,
+  TensorFile,
+  TensorInfo,
+} from "./tensor-file.js";

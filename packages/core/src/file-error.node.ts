@@ -1,0 +1,52 @@
+import { fileURLToPath } from "node:url";
+import { describe, quote, TensorjarError } from "./error.js";
+
+/** The path that a string or a `file:` URL names. Throws `invalid-argument`. */
+export function toPath(path: string | URL): string {
+  const given: unknown = path;
+  if (typeof given !== "string" && !(given instanceof URL)) {
+    throw new TensorjarError("invalid-argument", `expected a path, got ${describe(given)}`);
+  }
+  if (typeof given === "string" && !/^file:\/\//i.test(given)) {
+    if (!given.includes("\0")) return given;
+    throw new TensorjarError("invalid-argument", `the path ${quote(given)} holds a NUL`);
+  }
+  try {
+    return fileURLToPath(given);
+  } catch (cause) {
+    throw new TensorjarError(
+      "invalid-argument",
+      `${quote(String(given))} is not the URL of a local file`,
+      { hint: "read other URLs with httpSource(url)" },
+      { cause },
+    );
+  }
+}
+
+/** The system's own code of an error, such as `ENOSPC`. */
+export function errnoOf(cause: unknown): string {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : "";
+}
+
+const hints: { readonly [errno: string]: string } = {
+  EACCES: "the permissions of the file or its folder do not allow it",
+  EDQUOT: "the disk quota is used up",
+  EISDIR: "it is a folder",
+  EMFILE: "too many files are open: close those that are done with",
+  ENOSPC: "the disk is full",
+  EROFS: "the disk is read-only",
+};
+
+/** An error of the system as one of tensorjar's: `not-found` for ENOENT, `io` for others. */
+export function fileError(cause: unknown, path: string, what: string): TensorjarError {
+  const errno = errnoOf(cause);
+  const hint = hints[errno];
+  return new TensorjarError(
+    errno === "ENOENT" ? "not-found" : "io",
+    `${quote(path)} ${what} (${errno || String(cause)})`,
+    { path, ...(errno && { errno }), ...(hint !== undefined && { hint }) },
+    { cause },
+  );
+}

@@ -1,0 +1,284 @@
+import { describe, quote, TensorjarError } from "./error.js";
+
+export interface HttpClientOptions {
+  /** Used in place of the global `fetch`. */
+  fetch?: typeof fetch;
+  /** Sent with every request. */
+  headers?: HeadersInit;
+}
+
+/** Waits before the next attempts, in milliseconds: fewer for a server that has not answered once. */
+const firstWaits = [100, 300];
+const laterWaits = [100, 300, 900, 2_700];
+/** The longest `Retry-After` that is waited for, in milliseconds. */
+const maxRetryAfter = 30_000;
+/** After this many more bytes, a connection that breaks again counts as breaking for the first time. */
+const fairProgress = 1 << 20;
+
+/** A failure that may pass: the same request is sent again, after a while. */
+class Transient {
+  readonly error: TensorjarError;
+  readonly wait: number | undefined;
+  constructor(error: TensorjarError, wait?: number) {
+    this.error = error;
+    this.wait = wait;
+  }
+}
+
+/** Requests for ranges of one URL: retried, and checked to be about the same file each time. */
+export class HttpClient {
+  /** The URL without what may be secret in it, for messages. */
+  readonly shown: string;
+  readonly #url: string;
+  readonly #headers: Headers;
+  readonly #fetch: typeof fetch;
+  readonly #seen = new Map<string, string>();
+  #answered = false;
+
+  constructor(url: string | URL, options: HttpClientOptions) {
+    this.#url = resolveUrl(url);
+    this.shown = withoutSecrets(this.#url);
+    this.#fetch = options.fetch ?? fetch;
+    try {
+      this.#headers = new Headers(options.headers);
+    } catch (cause) {
+      throw new TensorjarError(
+        "invalid-argument",
+        `the headers for ${this.shown} cannot be sent`,
+        { name: "headers" },
+        { cause },
+      );
+    }
+    // A coded range cannot be decoded. Browsers send this by themselves.
+    this.#headers.set("Accept-Encoding", "identity");
+  }
+
+  /** An error about this URL. */
+  error(
+    message: string,
+    status: number,
+    more: { hint?: string; code?: "http" | "limit-exceeded" } = {},
+  ): TensorjarError {
+    const { hint, code = "http" } = more;
+    return new TensorjarError(code, `${this.shown} ${message}`, {
+      path: this.shown,
+      status,
+      ...(hint !== undefined && { hint }),
+    });
+  }
+
+  /** Runs `attempt` until it succeeds or has failed too often; `position` shows that bytes moved in between. */
+  async retrying<T>(
+    attempt: () => Promise<T>,
+    signal?: AbortSignal,
+    position: () => number = () => 0,
+  ): Promise<T> {
+    let failures = 0;
+    let before = position();
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (failure) {
+        signal?.throwIfAborted();
+        if (!(failure instanceof Transient)) throw failure;
+        if (position() - before >= fairProgress) failures = 0;
+        before = position();
+        const wait = (this.#answered ? laterWaits : firstWaits)[failures++];
+        if (wait === undefined || (failure.wait ?? 0) > maxRetryAfter) throw failure.error;
+        await sleep(failure.wait ?? wait, signal);
+      }
+    }
+  }
+
+  /** Sends one request; the answer's status is 200, 206 or 416. To be called within `retrying`. */
+  async get(range: string | undefined, signal?: AbortSignal): Promise<Response> {
+    const headers = new Headers(this.#headers);
+    if (range !== undefined) headers.set("Range", range);
+    const send = this.#fetch; // called without a receiver, as the global one must be
+    let response: Response;
+    try {
+      response = await send(this.#url, { headers, ...(signal && { signal }) });
+    } catch (cause) {
+      throw this.#broken(cause, "could not be reached");
+    }
+    const { status } = response;
+    if (status === 503 || status === 429) {
+      discard(response);
+      throw new Transient(this.#refused(status), retryAfter(response.headers.get("Retry-After")));
+    }
+    this.#answered = true;
+    if (status !== 200 && status !== 206 && status !== 416) {
+      discard(response);
+      throw this.#refused(status);
+    }
+    if (status !== 416) {
+      try {
+        this.#compare("ETag", response.headers.get("ETag")?.replace(/^W\//, ""));
+        this.#compare("Last-Modified", response.headers.get("Last-Modified"));
+        if (status === 206) this.#compare("size", contentRange(response)?.total);
+      } catch (changed) {
+        discard(response);
+        throw changed;
+      }
+    }
+    return response;
+  }
+
+  /** What a header told once it must tell again; what is hidden from us proves nothing. */
+  #compare(what: string, value: string | number | null | undefined): void {
+    if (value === undefined || value === null) return;
+    const actual = String(value);
+    const expected = this.#seen.get(what) ?? actual;
+    this.#seen.set(what, expected);
+    if (actual === expected) return;
+    throw new TensorjarError(
+      "source-changed",
+      `${this.shown} changed while it was read: its ${what} was ${quote(expected)} and is ${quote(actual)}`,
+      { path: this.shown, expected, actual, hint: "open it again" },
+    );
+  }
+
+  /** The body in pieces; a connection that breaks is a failure that may pass. */
+  async *body(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
+    const reader = response.body?.getReader();
+    if (reader === undefined) {
+      // An environment without streams, or an empty body.
+      const buffer = await response.arrayBuffer().catch((cause: unknown) => {
+        throw this.#broken(cause, "broke off");
+      });
+      yield new Uint8Array(buffer);
+      return;
+    }
+    let ended = false;
+    try {
+      for (;;) {
+        const { done, value } = await reader.read().catch((cause: unknown) => {
+          ended = true;
+          throw this.#broken(cause, "broke off");
+        });
+        if (done) break;
+        yield value;
+      }
+      ended = true;
+    } finally {
+      if (!ended) reader.cancel().catch(() => {});
+    }
+  }
+
+  #broken(cause: unknown, what: string): Transient {
+    const inner = cause instanceof Error ? (cause.cause ?? cause) : cause;
+    const errno =
+      inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : "";
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new Transient(
+      new TensorjarError(
+        "http",
+        `${this.shown} ${what} (${why}${errno && `, ${errno}`})`,
+        {
+          path: this.shown,
+          ...(errno && { errno }),
+          hint: "check the address and the network; in a browser the server must allow this page's origin (CORS)",
+        },
+        { cause },
+      ),
+    );
+  }
+
+  #refused(status: number): TensorjarError {
+    if (status === 404 || status === 410) {
+      return new TensorjarError("not-found", `${this.shown} is not there (status ${status})`, {
+        path: this.shown,
+        status,
+      });
+    }
+    return this.error(
+      `answered with status ${status}`,
+      status,
+      status === 401 || status === 403
+        ? { hint: "if it needs a login, give it in headers, such as { Authorization: ... }" }
+        : {},
+    );
+  }
+}
+
+/** Lets go of a body that nobody reads. */
+export function discard(response: Response): void {
+  response.body?.cancel().catch(() => {});
+}
+
+/** `Content-Range` of a partial answer, `end` exclusive; `undefined` when it is absent or hidden. */
+export function contentRange(
+  response: Response,
+): { start: number; end: number; total?: number } | undefined {
+  const match = /^bytes\s+(\d+)-(\d+)\/(\d+|\*)$/i.exec(
+    response.headers.get("Content-Range")?.trim() ?? "",
+  );
+  if (match === null) return undefined;
+  const [, first, last, total] = match;
+  return {
+    start: Number(first),
+    end: Number(last) + 1,
+    ...(total !== "*" && { total: Number(total) }),
+  };
+}
+
+/** `Content-Length`; `undefined` when it is absent or hidden. */
+export function contentLength(response: Response): number | undefined {
+  const text = response.headers.get("Content-Length") ?? "";
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** `Content-Encoding` when there is one; a page of another origin does not see it. */
+export function contentEncoding(response: Response): string | undefined {
+  const coding = response.headers.get("Content-Encoding")?.trim() ?? "";
+  return coding === "" || coding.toLowerCase() === "identity" ? undefined : coding;
+}
+
+function resolveUrl(url: string | URL): string {
+  const given: unknown = url;
+  try {
+    if (typeof given === "string" || given instanceof URL) {
+      return new URL(given, globalThis.location?.href).href;
+    }
+  } catch {
+    // told below
+  }
+  throw new TensorjarError(
+    "invalid-argument",
+    typeof given === "string"
+      ? `${quote(given)} is not an absolute URL`
+      : `expected a URL, got ${describe(given)}`,
+    { hint: "read a path with fileSource(path)" },
+  );
+}
+
+/** A signed URL's query and a password stay out of messages and logs. */
+function withoutSecrets(href: string): string {
+  const url = new URL(href);
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  if (url.search !== "") url.search = "?...";
+  return url.href.length > 300 ? `${url.href.slice(0, 297)}...` : url.href;
+}
+
+/** Milliseconds of a `Retry-After` header: seconds, or a date. */
+function retryAfter(header: string | null): number | undefined {
+  if (header === null || header.trim() === "") return undefined;
+  const wait = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
+}
+
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
