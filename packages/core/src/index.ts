@@ -1,3 +1,6 @@
+export { cast } from "./cast.js";
+export { toFloat32, toFloat64 } from "./convert.js";
+export { tensor, zeros } from "./create.js";
 export {
   byteLength,
   type DataMap,
@@ -14,8 +17,10 @@ export {
   type Problem,
   TensorjarError,
 } from "./error.js";
+export { asFloat16Array, type Float16ArrayLike } from "./float16-array.js";
 export { type HttpSourceOptions, httpSource } from "./http-source.js";
 export type { Named } from "./named.js";
+export { type Nested, toNested } from "./nested.js";
 export { type ReadChunksOptions, readChunks } from "./read-chunks.js";
 export type { Sink, SinkLike, StreamSink } from "./sink.js";
 export { type SniffedFormat, sniff } from "./sniff.js";
