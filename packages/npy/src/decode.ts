@@ -1,0 +1,161 @@
+import {
+  type BytesLike,
+  type DType,
+  dtypeInfo,
+  type Tensor,
+  TensorjarError,
+} from "@tensorjar/core";
+import { isDType, quote, shapeText, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
+import type { NpyArray } from "./array.js";
+import { cloneBytes, swapBytes } from "./bytes.js";
+import { checkVoidAs, type ElementType, swapSize } from "./descr.js";
+import { fortranToC } from "./fortran.js";
+import { type NpyHeaderOptions, type NpyLayout, readLayout } from "./header.js";
+import { decodeStrings } from "./strings.js";
+
+export interface NpyReadOptions extends NpyHeaderOptions {
+  /** Never a view of the given bytes (default false). */
+  copy?: boolean;
+  /**
+   * What to do with arrays in Fortran order: convert them to C order (default), leave the data and give the shape
+   * reversed (the transposed array, without work), or refuse them with `unsupported`.
+   */
+  fortranOrder?: "to-c" | "reverse-shape" | "reject";
+  /** The dtype of void data whose items have its size: `bfloat16` where a file says `<V2`. */
+  voidAs?: DType;
+}
+
+export interface NpyDecodeOptions extends NpyReadOptions {
+  /** Bytes after the data are `trailing-bytes` (default) or ignored, as NumPy does. */
+  trailing?: "error" | "ignore";
+}
+
+/**
+ * The array of an .npy file: a view of `bytes` where the data is aligned, little-endian and in C order, a copy otherwise.
+ * Throws `not-this-format`, `truncated`, `trailing-bytes`, `unsupported-version`, `limit-exceeded`, `invalid-header`,
+ * `invalid-utf8`, `invalid-shape`, `invalid-dtype`, `duplicate-name`, and `unsupported` for Python objects and long doubles.
+ */
+export function decodeNpy(bytes: BytesLike, options: NpyDecodeOptions = {}): NpyArray {
+  checkReadOptions(options);
+  const file = toBytes(bytes);
+  const layout = readLayout(file, options);
+  checkDataSize(layout, file.length, options.trailing);
+  const { dataOffset } = layout.header;
+  return decodeData(layout, file.subarray(dataOffset, dataOffset + layout.byteLength), options);
+}
+
+/** The arrays of a file in which several were saved one after another; each is decoded when its turn comes. Throws as {@link decodeNpy} does. */
+export function* decodeNpySequence(
+  bytes: BytesLike,
+  options: NpyReadOptions = {},
+): Generator<NpyArray, void, undefined> {
+  let rest = toBytes(bytes);
+  do {
+    const array = decodeNpy(rest, { ...options, trailing: "ignore" });
+    const { header, byteLength } = readLayout(rest, options);
+    rest = rest.subarray(header.dataOffset + byteLength);
+    yield array;
+  } while (rest.length > 0);
+}
+
+/** Throws `invalid-argument` for a value that no option has. */
+export function checkReadOptions({ fortranOrder = "to-c", voidAs }: NpyReadOptions): void {
+  checkVoidAs(voidAs);
+  if (!["to-c", "reverse-shape", "reject"].includes(fortranOrder)) {
+    throw new TensorjarError("invalid-argument", `fortranOrder is ${String(fortranOrder)}`, {
+      name: "fortranOrder",
+      expected: ["to-c", "reverse-shape", "reject"],
+      actual: fortranOrder,
+    });
+  }
+}
+
+/** Compares the data that a header declares with the `size` of its file. Throws `truncated`, `trailing-bytes`. */
+export function checkDataSize(
+  { header, byteLength }: NpyLayout,
+  size: number,
+  trailing: "error" | "ignore" = "error",
+): void {
+  const actual = size - header.dataOffset;
+  if (actual < byteLength) {
+    throw new TensorjarError(
+      "truncated",
+      `the data of descr ${quote(header.descr)} and shape ${shapeText(header.shape)} takes ${byteLength} bytes, the file has ${actual} of them`,
+      { offset: size, expected: byteLength, actual },
+    );
+  }
+  if (actual > byteLength && trailing === "error") {
+    throw new TensorjarError(
+      "trailing-bytes",
+      `${actual - byteLength} bytes follow the ${byteLength} bytes of data`,
+      {
+        offset: header.dataOffset + byteLength,
+        expected: byteLength,
+        actual,
+        hint: "decodeNpySequence reads several arrays in one file",
+      },
+    );
+  }
+}
+
+/**
+ * The array of `data`, exactly the bytes that `layout` declares. `owned` data may be changed and kept in the result;
+ * other data is viewed or copied. Throws `unsupported` where Fortran order is refused, and as {@link decodeStrings} does.
+ */
+export function decodeData(
+  { header, element, count }: NpyLayout,
+  data: Uint8Array,
+  { copy = false, fortranOrder = "to-c", voidAs }: NpyReadOptions = {},
+  owned = false,
+): NpyArray {
+  let { shape } = header;
+  let bytes = data;
+  let own = owned;
+  if (header.fortranOrder && shape.length > 1) {
+    if (fortranOrder === "reject") {
+      throw new TensorjarError(
+        "unsupported",
+        `the array of shape ${shapeText(shape)} is in Fortran order`,
+        { hint: 'fortranOrder: "to-c" converts it' },
+      );
+    }
+    if (fortranOrder === "reverse-shape") shape = [...shape].reverse();
+    else {
+      const converted = fortranToC(data, element.itemSize, shape);
+      own ||= converted !== undefined;
+      bytes = converted ?? data;
+    }
+  }
+  const type =
+    element.dtype === "void" && voidAs !== undefined && dtypeInfo(voidAs).bytes === element.itemSize
+      ? { ...element, dtype: voidAs }
+      : element;
+  return arrayOf(type, shape, count, bytes, own, copy && !own);
+}
+
+/** The array of one element type whose items are `bytes`, in C order. */
+export function arrayOf(
+  { dtype, itemSize, byteOrder, unit, fields }: ElementType,
+  shape: readonly number[],
+  count: number,
+  bytes: Uint8Array,
+  owned: boolean,
+  copy: boolean,
+): NpyArray {
+  if (dtype === "string") {
+    const data = decodeStrings(bytes, count, itemSize, byteOrder === "little");
+    return { dtype, shape, data, itemLength: itemSize / 4 };
+  }
+  let data = bytes;
+  const swap = byteOrder === "big";
+  if (copy || (swap && !owned)) data = cloneBytes(bytes);
+  if (swap) swapBytes(data, swapSize(dtype));
+  if (isDType(dtype)) {
+    return tensorFromBytes(dtype, shape, data) as Tensor; // a tensor of one dtype of the union
+  }
+  if (dtype === "datetime64" || dtype === "timedelta64") {
+    return { dtype, shape, data: tensorFromBytes("int64", shape, data).data, unit: unit ?? "" };
+  }
+  if (dtype === "struct") return { dtype, shape, data, itemSize, fields: fields ?? [] };
+  return { dtype: dtype === "bytes" ? "bytes" : "void", shape, data, itemSize };
+}

@@ -1,0 +1,76 @@
+import { type Bytes, TensorjarError } from "@tensorjar/core";
+import { allocate, describe, quote } from "@tensorjar/core/codec";
+
+/** Empty strings that a file may declare without a byte of data for each. */
+const maxFreeStrings = 65_536;
+
+/** UCS-4 text, trailing NULs cut from each item. Throws `invalid-utf8` for what is no text, `limit-exceeded`. */
+export function decodeStrings(
+  bytes: Uint8Array,
+  count: number,
+  itemSize: number,
+  littleEndian: boolean,
+): string[] {
+  if (itemSize === 0 && count > maxFreeStrings) {
+    throw new TensorjarError(
+      "limit-exceeded",
+      `the shape declares ${count} strings of width 0, over the limit of ${maxFreeStrings}`,
+      { expected: maxFreeStrings, actual: count },
+    );
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const strings: string[] = [];
+  for (let item = 0, start = 0; item < count; item++, start += itemSize) {
+    let end = start + itemSize;
+    while (end > start && view.getUint32(end - 4) === 0) end -= 4;
+    let text = "";
+    let afterHigh = false;
+    for (let at = start; at < end; at += 4) {
+      const code = view.getUint32(at, littleEndian);
+      // a pair of surrogates would come back as one character
+      if (code > 0x10ffff || (afterHigh && code >= 0xdc00 && code <= 0xdfff)) {
+        throw new TensorjarError(
+          "invalid-utf8",
+          `string ${item} holds 0x${code.toString(16)}, which is not Unicode text`,
+          { offset: bytes.byteOffset + at, actual: code },
+        );
+      }
+      afterHigh = code >= 0xd800 && code <= 0xdbff;
+      text += String.fromCodePoint(code);
+    }
+    strings.push(text);
+  }
+  return strings;
+}
+
+/** Strings as little-endian UCS-4 of `itemLength` code points each. Throws `invalid-argument`. */
+export function encodeStrings(strings: readonly unknown[], itemLength: number): Bytes {
+  const bytes = allocate(strings.length * itemLength * 4);
+  const view = new DataView(bytes.buffer);
+  for (const [item, text] of strings.entries()) {
+    if (typeof text !== "string") {
+      throw new TensorjarError("invalid-argument", `string ${item} is ${describe(text)}`);
+    }
+    if (text.endsWith("\0")) {
+      throw new TensorjarError(
+        "invalid-argument",
+        `string ${item}, ${quote(text)}, ends with a NUL, which NumPy cuts when it reads`,
+      );
+    }
+    let at = item * itemLength;
+    for (const character of text) {
+      if (at === (item + 1) * itemLength) {
+        throw new TensorjarError(
+          "invalid-argument",
+          `string ${item}, ${quote(text)}, has more than ${itemLength} code points`,
+          {
+            expected: itemLength,
+            hint: "itemLength is the longest string's length in code points",
+          },
+        );
+      }
+      view.setUint32(4 * at++, character.codePointAt(0) ?? 0, true);
+    }
+  }
+  return bytes;
+}
