@@ -40,6 +40,18 @@ export default defineConfig({
           },
         },
       },
+      {
+        extends: true,
+        resolve: { conditions: [source, "node", ...common] },
+        ssr: { resolve: { conditions: [source, "node", ...common] } },
+        test: {
+          name: "interop",
+          environment: "node",
+          include: ["interop/*.interop.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 });

@@ -1,0 +1,73 @@
+/** Runs a suite against live Python, in a folder where both sides exchange files. */
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+/** What a suite needs: NumPy, ml_dtypes and safetensors; these with JAX, Optax and MLX; or PyTorch and safetensors. */
+export type PythonSet = "core" | "jax" | "torch";
+
+const sets: Record<PythonSet, { folder: string; requirements: string; option: string }> = {
+  core: { folder: ".venv", requirements: "requirements.txt", option: "" },
+  jax: { folder: ".venv", requirements: "requirements-jax.txt", option: " --jax" },
+  torch: { folder: ".venv-torch", requirements: "requirements-torch.txt", option: " --torch" },
+};
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** The interpreter of an environment that `setup.mjs` finished for the requirements as they are now. */
+function interpreter(set: PythonSet): string | undefined {
+  const { folder, requirements } = sets[set];
+  const stamp = here(`${folder}/${requirements}`);
+  if (
+    !existsSync(stamp) ||
+    readFileSync(stamp, "utf8") !== readFileSync(here(requirements), "utf8")
+  )
+    return undefined;
+  return here(
+    process.platform === "win32" ? `${folder}/Scripts/python.exe` : `${folder}/bin/python`,
+  );
+}
+
+export interface Python {
+  /** A path in the folder of the suite, which is the scripts' working folder; gone afterwards. */
+  path(name: string): string;
+  /** Runs `interop/script` with `args`; what it printed. Rejects with its stderr when it fails. */
+  run(script: string, ...args: string[]): Promise<string>;
+}
+
+/**
+ * A suite that needs Python. Where there is none it is reported as skipped, with what to do; in CI it fails.
+ */
+export function interop(name: string, set: PythonSet, suite: (python: Python) => void): void {
+  const command = interpreter(set);
+  let folder = "";
+  const python: Python = {
+    path: (file) => join(folder, file),
+    async run(script, ...args) {
+      if (command === undefined) throw new Error("no Python");
+      const options = { cwd: folder, maxBuffer: 64 << 20 };
+      const { stdout } = await promisify(execFile)(command, [here(script), ...args], options);
+      return stdout;
+    },
+  };
+  if (command === undefined) {
+    const todo = `node interop/setup.mjs${sets[set].option}`;
+    if (process.env["CI"] === "true") {
+      test(name, () => expect.fail(`the Python environment is not there: ${todo}`));
+    } else
+      describe.skip(`${name} (skipped: ${todo} makes its Python environment)`, () => suite(python));
+    return;
+  }
+  describe(name, () => {
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), "tensorjar-interop-"));
+    });
+    afterAll(() => rm(folder, { recursive: true, force: true }));
+    suite(python);
+  });
+}
