@@ -1,0 +1,100 @@
+import { type Bytes, type Named, TensorjarError } from "@tensorjar/core";
+import { allocate, describe, namedEntries, quote } from "@tensorjar/core/codec";
+import { compareNames } from "./compare-names.js";
+import { headerName } from "./dtype-names.js";
+import { maxHeader } from "./header.js";
+import type { SafetensorsInfo } from "./header-parser.js";
+import { checkLayout, tensorError } from "./layout.js";
+
+/**
+ * The bytes before the data of a safetensors file, its 8 bytes of length included, for tensors whose data lies as
+ * `infos` say (bytes from the start of the data). Entries are written in the order of the data, metadata keys sorted
+ * by UTF-8 bytes, spaces added until the length is a multiple of `dataAlignment` (a power of two, default 8).
+ * Throws `invalid-name`, `duplicate-name`, `unsupported` (complex128), `invalid-shape`, `invalid-offsets`,
+ * `limit-exceeded` (over 100,000,000 bytes), `invalid-argument` (metadata that is not text).
+ */
+export function encodeSafetensorsHeader(
+  infos: Named<SafetensorsInfo>,
+  metadata: Named<string> = [],
+  { dataAlignment = 8 }: { dataAlignment?: number } = {},
+): Bytes {
+  if (
+    !(dataAlignment >= 1 && dataAlignment <= 2 ** 20 && Number.isInteger(Math.log2(dataAlignment)))
+  ) {
+    throw new TensorjarError("invalid-argument", `dataAlignment is ${describe(dataAlignment)}`, {
+      expected: "a power of two up to 1,048,576",
+      actual: dataAlignment,
+      hint: "give a power of two up to 1,048,576, such as 64",
+    });
+  }
+  const members: string[] = [];
+  let length = 0;
+  const add = (name: string, value: string): void => {
+    members.push(`${JSON.stringify(name)}:${value}`); // JSON.stringify escapes as serde_json does
+    length += name.length + value.length;
+    if (length > maxHeader) throw tooLong(length);
+  };
+  const texts = namedEntries(metadata, "metadata").sort(([a], [b]) => compareNames(a, b));
+  if (texts.length > 0) add("__metadata__", `{${texts.map(metadataMember).join(",")}}`);
+  const { tensors } = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
+  for (const [name, { dtype, shape, begin, end }] of tensors) {
+    add(
+      name,
+      `{"dtype":"${headerName(dtype)}","shape":[${shape.join(",")}],"data_offsets":[${begin},${end}]}`,
+    );
+  }
+  const json = new TextEncoder().encode(`{${members.join(",")}}`);
+  const start = Math.ceil((8 + json.length) / dataAlignment) * dataAlignment;
+  if (start - 8 > maxHeader) throw tooLong(start - 8);
+  const header = allocate(start).fill(0x20);
+  new DataView(header.buffer).setBigUint64(0, BigInt(start - 8), true);
+  header.set(json, 8);
+  return header;
+}
+
+function tooLong(length: number): TensorjarError {
+  return new TensorjarError("limit-exceeded", `the header takes ${length} bytes or more`, {
+    expected: maxHeader,
+    actual: length,
+    hint: `the format allows ${maxHeader}: write several files with writeShardedSafetensors`,
+  });
+}
+
+function metadataMember([key, value]: [string, string]): string {
+  if (typeof value !== "string") {
+    throw new TensorjarError(
+      "invalid-argument",
+      `metadata ${quote(key)} is ${describe(value)}, not a string`,
+      {
+        name: key,
+        hint: "metadata is text: use String(value) or JSON.stringify(value)",
+      },
+    );
+  }
+  if (value.length > maxHeader) throw tooLong(value.length);
+  if (/\p{Surrogate}/u.test(value)) {
+    throw new TensorjarError("invalid-argument", `metadata ${quote(key)} holds a lone surrogate`, {
+      name: key,
+    });
+  }
+  return `${JSON.stringify(key)}:${JSON.stringify(value)}`;
+}
+
+function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] {
+  const [name, { dtype }] = entry;
+  if (name === "__metadata__") {
+    throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
+  }
+  if (headerName(dtype) === undefined) {
+    throw tensorError(
+      "unsupported",
+      name,
+      `has the dtype ${describe(dtype)}, which the format does not have`,
+      {
+        actual: dtype,
+        hint: "save it as .npy or .npz, or as two tensors",
+      },
+    );
+  }
+  return entry;
+}

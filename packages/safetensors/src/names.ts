@@ -1,0 +1,26 @@
+import { TensorjarError } from "@tensorjar/core";
+import { quote } from "@tensorjar/core/codec";
+
+/** Whether a tensor is among `names`, all of them being there. Throws `not-found` for one that is not. */
+export function selectNames(
+  tensors: ReadonlyMap<string, unknown>,
+  names: Iterable<string> | undefined,
+): (name: string) => boolean {
+  if (names === undefined) return () => true;
+  const wanted = new Set(names);
+  for (const name of wanted) lookUp(tensors, name);
+  return (name) => wanted.has(name);
+}
+
+/** What is called `name`. Throws `not-found`, naming what comes near. */
+export function lookUp<T>(tensors: ReadonlyMap<string, T>, name: string): T {
+  const found = tensors.get(name);
+  if (found !== undefined) return found;
+  const all = [...tensors.keys()];
+  const near = all.filter((other) => other.endsWith(name) || `${name}`.endsWith(other));
+  const shown = (near.length > 0 ? near : all).slice(0, 3).map(quote).join(", ");
+  throw new TensorjarError("not-found", `there is no tensor ${quote(`${name}`)}`, {
+    name,
+    hint: shown === "" ? "there are no tensors" : `there is ${shown}`,
+  });
+}

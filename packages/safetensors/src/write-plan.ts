@@ -1,0 +1,129 @@
+import type { Bytes, DType, Named, Tensor } from "@tensorjar/core";
+import { checkTensor, describe, namedEntries } from "@tensorjar/core/codec";
+import { type AliasMode, dropAliases } from "./aliases.js";
+import { compareNames } from "./compare-names.js";
+import { dtypeRank, headerName } from "./dtype-names.js";
+import { encodeSafetensorsHeader } from "./encode-header.js";
+import type { SafetensorsInfo } from "./header-parser.js";
+import { sizeOf, tensorError } from "./layout.js";
+
+/** A tensor whose data is asked for when its turn comes, so that a file may be larger than memory. */
+export interface TensorProducer {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** The data: a tensor of that dtype and shape, or its bytes (C order, little-endian) in pieces of any size. */
+  data(): Tensor | AsyncIterable<Uint8Array>;
+}
+
+export interface SafetensorsWriteOptions {
+  /** Text by name, for `__metadata__`. */
+  metadata?: Named<string>;
+  /** The file offset of the data is a multiple of this power of two (default 8, as the reference). */
+  dataAlignment?: number;
+  /**
+   * Names that share memory: `refuse` them (default), `copy` writes the shared bytes once for each, `metadata` writes
+   * them once, under the alphabetically first name that covers them, and records `metadata[other name] = that name`.
+   */
+  aliases?: AliasMode;
+}
+
+/** Tensors by name, or producers; what every writer takes. */
+export type TensorEntries = Named<Tensor> | Iterable<TensorProducer>;
+
+/** What is written after the header, in the order of the file. */
+export interface PlannedTensor extends SafetensorsInfo {
+  readonly name: string;
+  readonly source: Tensor | TensorProducer;
+}
+
+export interface WritePlan {
+  readonly header: Bytes;
+  readonly tensors: readonly PlannedTensor[];
+  readonly byteLength: number;
+}
+
+/** Fixes order, names and offsets. Throws whatever would make a writer stop, before a byte is written. */
+export function planWrite(
+  entries: TensorEntries,
+  options: SafetensorsWriteOptions = {},
+): WritePlan {
+  const { aliases = "refuse", dataAlignment } = options;
+  const metadata = new Map(namedEntries(options.metadata ?? [], "metadata"));
+  const kept = dropAliases(checkedEntries(entries), aliases, metadata);
+  kept.sort((a, b) => b.rank - a.rank || compareNames(a.name, b.name));
+  const infos: [string, SafetensorsInfo][] = [];
+  const tensors: PlannedTensor[] = [];
+  let begin = 0;
+  for (const { name, dtype, shape, source, bytes } of kept) {
+    const info = { dtype, shape, begin, end: begin + bytes };
+    infos.push([name, info]);
+    tensors.push({ name, source, ...info });
+    begin = info.end;
+  }
+  const header = encodeSafetensorsHeader(
+    infos,
+    metadata,
+    dataAlignment === undefined ? {} : { dataAlignment },
+  );
+  return { header, tensors, byteLength: header.length + begin };
+}
+
+/** A tensor to write, checked by itself. */
+export interface CheckedEntry {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly source: Tensor | TensorProducer;
+  readonly bytes: number;
+  readonly rank: number;
+}
+
+/** The entries in the order given, each checked. */
+export function checkedEntries(entries: TensorEntries): CheckedEntry[] {
+  return namedEntries<Tensor | TensorProducer>(pairsOf(entries)).map(([name, source]) => {
+    const bytes = isProducer(source) ? producerSize(name, source) : checkTensor(source, name);
+    const { dtype, shape } = source;
+    if (headerName(dtype) === undefined) {
+      throw tensorError(
+        "unsupported",
+        name,
+        `has the dtype ${dtype}, which the format does not have`,
+        {
+          actual: dtype,
+          hint: "save it as .npy or .npz, or as two tensors",
+        },
+      );
+    }
+    return { name, dtype, shape: [...shape], source, bytes, rank: dtypeRank(dtype) };
+  });
+}
+
+/** Whether data is asked for when its turn comes. */
+export function isProducer(source: Tensor | TensorProducer): source is TensorProducer {
+  return typeof source === "object" && source !== null && typeof source.data === "function";
+}
+
+function producerSize(name: string, { dtype, shape }: TensorProducer): number {
+  if (!Array.isArray(shape)) {
+    throw tensorError(
+      "invalid-shape",
+      name,
+      `has ${describe(shape)} as its shape, not an array of integers`,
+    );
+  }
+  return sizeOf(name, dtype, shape);
+}
+
+/** Producers by their own names, among pairs or alone. */
+function pairsOf(entries: TensorEntries): Named<Tensor | TensorProducer> {
+  if (typeof entries !== "object" || entries === null || !(Symbol.iterator in entries))
+    return entries;
+  return [...entries].map((entry): readonly [string, Tensor | TensorProducer] => {
+    return isNamed(entry) ? [entry.name, entry] : entry;
+  });
+}
+
+function isNamed(entry: object): entry is TensorProducer {
+  return !Array.isArray(entry) && "name" in Object(entry);
+}

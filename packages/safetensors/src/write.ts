@@ -1,0 +1,149 @@
+import type { Bytes, Chunks, SinkLike, TensorjarError } from "@tensorjar/core";
+import {
+  allocate,
+  checkTensor,
+  classTag,
+  shapeText,
+  tensorBytes,
+  toBytes,
+  writeChunks,
+} from "@tensorjar/core/codec";
+import { tensorError } from "./layout.js";
+import {
+  isProducer,
+  type PlannedTensor,
+  planWrite,
+  type SafetensorsWriteOptions,
+  type TensorEntries,
+  type TensorProducer,
+  type WritePlan,
+} from "./write-plan.js";
+
+/** Small tensors are gathered into chunks of at most this size. */
+const gatheredChunk = 1 << 20;
+/** Data from this size on goes out as views on it, of at most `largestChunk`. */
+const viewedChunk = 256 << 10;
+const largestChunk = 8 << 20;
+
+/**
+ * A safetensors file as chunks to pull, in bounded memory: the header, then the data. Chunks of large tensors are
+ * views on their memory, which must not change until they are consumed. Everything but what producers give is
+ * checked here, before the first byte. Throws as {@link encodeSafetensors} does; a producer whose data is not what
+ * it announced makes the iteration throw `invalid-argument`, `invalid-dtype` or `invalid-shape`.
+ */
+export function safetensorsChunks(
+  entries: TensorEntries,
+  options?: SafetensorsWriteOptions,
+): Chunks {
+  return planChunks(planWrite(entries, options));
+}
+
+/**
+ * Writes a safetensors file to `sink` and closes it; on any failure the sink is aborted.
+ * Rejects as {@link safetensorsChunks} throws, and with what the sink throws.
+ */
+export async function writeSafetensors(
+  sink: SinkLike,
+  entries: TensorEntries,
+  options?: SafetensorsWriteOptions,
+): Promise<void> {
+  await writeChunks(sink, safetensorsChunks(entries, options));
+}
+
+/** The chunks of a plan. */
+export function planChunks(plan: WritePlan): Chunks {
+  const { byteLength } = plan;
+  return { byteLength, chunks: { [Symbol.asyncIterator]: () => generate(plan) } };
+}
+
+async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGenerator<Bytes> {
+  yield header;
+  let left = byteLength - header.length;
+  let gathered = allocate(0);
+  let filled = 0;
+  function* chunksOf(data: Uint8Array): Generator<Bytes> {
+    const large = data.length >= viewedChunk && isPlain(data);
+    for (let at = 0; at < data.length; ) {
+      if (filled > 0 && (large || filled === gathered.length)) {
+        yield gathered.subarray(0, filled);
+        filled = 0;
+      }
+      if (filled === 0 && !large) gathered = allocate(Math.min(gatheredChunk, left));
+      const room = large ? largestChunk : gathered.length - filled;
+      const piece = data.subarray(at, at + room);
+      at += piece.length;
+      left -= piece.length;
+      if (large)
+        yield piece as Bytes; // plain memory, as isPlain found
+      else {
+        gathered.set(piece, filled);
+        filled += piece.length;
+      }
+    }
+  }
+  for (const tensor of tensors) {
+    if (!isProducer(tensor.source)) yield* chunksOf(tensorBytes(tensor.source));
+    else for await (const data of produced(tensor, tensor.source)) yield* chunksOf(data);
+  }
+  if (filled > 0) yield gathered.subarray(0, filled);
+}
+
+/** Whether memory is neither shared nor of another kind, so that a view on it is `Bytes`. */
+function isPlain(data: Uint8Array): boolean {
+  return classTag(data.buffer) === "ArrayBuffer";
+}
+
+/** What a producer gives, as long as it is what was announced. */
+async function* produced(
+  tensor: PlannedTensor,
+  producer: TensorProducer,
+): AsyncGenerator<Uint8Array> {
+  const { name, dtype, shape } = tensor;
+  const expected = tensor.end - tensor.begin;
+  const data = await producer.data();
+  if (!(Symbol.asyncIterator in data)) {
+    checkTensor(data, name);
+    if (data.dtype !== dtype) {
+      throw tensorError(
+        "invalid-dtype",
+        name,
+        `was announced as ${dtype}, but its producer gave ${data.dtype}`,
+        {
+          expected: dtype,
+          actual: data.dtype,
+        },
+      );
+    }
+    if (shapeText(data.shape) !== shapeText(shape) || data.data.byteLength !== expected) {
+      throw tensorError(
+        "invalid-shape",
+        name,
+        `was announced with shape ${shapeText(shape)}, but its producer gave ${shapeText(data.shape)}`,
+        { expected: shape, actual: data.shape },
+      );
+    }
+    yield tensorBytes(data);
+    return;
+  }
+  let given = 0;
+  for await (const piece of data) {
+    const bytes = toBytes(piece);
+    given += bytes.length;
+    if (given > expected) throw wrongLength(name, expected, `${given} or more`, given);
+    yield bytes;
+  }
+  if (given < expected) throw wrongLength(name, expected, `${given}`, given);
+}
+
+function wrongLength(name: string, expected: number, text: string, actual: number): TensorjarError {
+  return tensorError(
+    "invalid-argument",
+    name,
+    `takes ${expected} bytes, but its producer gave ${text}`,
+    {
+      expected,
+      actual,
+      hint: "a producer gives exactly the bytes of its dtype and shape",
+    },
+  );
+}
