@@ -1,0 +1,108 @@
+import { inflatePrefix, inflateSync } from "#deflate";
+import { isTensorjarError, TensorjarError } from "@tensorjar/core";
+import { crc32, quote } from "@tensorjar/core/codec";
+import type { NpyArray } from "@tensorjar/npy";
+import { checkDataSize, decodeData, type NpyReadOptions, readLayout } from "@tensorjar/npy/codec";
+import type { Entry } from "./directory.js";
+
+// What a member's bytes hold, once they are at hand.
+
+/** The content of a member whose compressed bytes are `raw`: a view of them where it is stored. Throws `checksum-mismatch`. */
+export function contentSync(entry: Entry, raw: Uint8Array): Uint8Array {
+  const content = entry.method === "stored" ? raw : inflating(entry, () => inflateSync(raw, entry.size));
+  checkContent(entry, content.length, crc32(content));
+  return content;
+}
+
+/** The first `length` bytes of the content, unverified; `raw` may be the beginning of the compressed bytes only. */
+export function contentPrefix(entry: Entry, raw: Uint8Array, length: number): Uint8Array {
+  if (entry.method === "stored") return raw.subarray(0, length);
+  return inflating(entry, () => inflatePrefix(raw, Math.min(length, entry.size)));
+}
+
+function inflating(entry: Entry, inflate: () => Uint8Array): Uint8Array {
+  try {
+    return inflate();
+  } catch (cause) {
+    throw notInflating(entry, cause);
+  }
+}
+
+/** What an inflater threw, as an error about the member. */
+export function notInflating(entry: Entry, cause: unknown): TensorjarError {
+  if (isTensorjarError(cause)) return cause;
+  return mismatch(entry, `does not inflate to the ${entry.size} bytes it declares`, {}, cause);
+}
+
+/** Compares what a member came to with what the directory says. Throws `checksum-mismatch`. */
+export function checkContent(entry: Entry, length: number, crc: number): void {
+  if (length !== entry.size) {
+    const more = length > entry.size ? "more than" : `${length} of`;
+    throw mismatch(entry, `inflates to ${more} the ${entry.size} bytes it declares`, {
+      expected: entry.size,
+      actual: length,
+    });
+  }
+  if (crc !== entry.crc32) {
+    throw mismatch(entry, `has the CRC-32 ${hex(crc)}, the directory says ${hex(entry.crc32)}`, {
+      expected: entry.crc32,
+      actual: crc,
+    });
+  }
+}
+
+function mismatch(
+  { name, offset }: Entry,
+  what: string,
+  details: { readonly expected?: number; readonly actual?: number } = {},
+  cause?: unknown,
+): TensorjarError {
+  return new TensorjarError(
+    "checksum-mismatch",
+    `member ${quote(name)} ${what}`,
+    { name, offset, ...details, hint: "its bytes are damaged: copy or download the file again" },
+    { cause },
+  );
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, "0");
+}
+
+const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
+
+/** Bytes of a content by which {@link isArray} tells it. */
+export const magicLength: number = magic.length;
+
+/** Whether a member's content is an array: by the npy magic, whatever the member is called. */
+export function isArray(content: Uint8Array): boolean {
+  return magic.every((byte, at) => content[at] === byte);
+}
+
+/**
+ * The array that a member's verified content is. `owned` content may become part of the result; of other content it
+ * is a view where that is aligned. Throws as `decodeNpy` does, naming the member.
+ */
+export function arrayOf(entry: Entry, content: Uint8Array, options: NpyReadOptions, owned: boolean): NpyArray {
+  return inMember(entry, () => {
+    const layout = readLayout(content, options);
+    checkDataSize(layout, content.length);
+    return decodeData(layout, content.subarray(layout.header.dataOffset), options, owned);
+  });
+}
+
+/** Runs `work` and names the member in what it throws. */
+export function inMember<T>(entry: Entry, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isTensorjarError(error)) throw error;
+    const { hint: _, ...details } = error.details; // the message ends with it already
+    throw new TensorjarError(
+      error.code,
+      `member ${quote(entry.name)}: ${error.message}`,
+      { ...details, name: entry.name },
+      { cause: error },
+    );
+  }
+}
