@@ -1,0 +1,74 @@
+import { type Tensor, TensorjarError } from "@tensorjar/core";
+import { checkTensor } from "@tensorjar/core/codec";
+import { at, byCodePoint } from "./path.js";
+import { type Leaf, type TreeOptions, walk } from "./visit.js";
+
+/**
+ * The leaves of a tree by path: object keys, array indices and Map keys joined by `.`, as MLX names them; the root
+ * leaf is `""`. Tensors are the same objects, typed arrays tensors on the same memory, what an adapter reads its own.
+ * Throws `duplicate-name` for two leaves with one path, `invalid-argument` for an adapter that reads asynchronously
+ * and for numbers that would be lost, `path-conflict` for a cycle, `limit-exceeded` past 1,000 levels, `invalid-name`.
+ */
+export function flattenTree(tree: unknown, options: TreeOptions = {}): Map<string, Tensor> {
+  return collect(tree, options, ({ path, value, tensor, adapter }) => {
+    if (adapter === undefined) return tensor ?? unchecked(value);
+    const read = adapter.read(value);
+    if (!isPromise(read)) return checked(read, path);
+    read.then(undefined, () => {}); // the error below stands for a rejection
+    throw new TensorjarError("invalid-argument", `${at(path)} can only be read asynchronously`, {
+      path,
+      hint: "use flattenTreeAsync",
+    });
+  });
+}
+
+/** As {@link flattenTree}, where an adapter reads from a device. All reads are started before the first is awaited. */
+export async function flattenTreeAsync(
+  tree: unknown,
+  options: TreeOptions = {},
+): Promise<Map<string, Tensor>> {
+  const reads = collect(tree, options, ({ value, tensor, adapter }) =>
+    adapter === undefined ? (tensor ?? unchecked(value)) : adapter.read(value),
+  );
+  const pairs = [...reads].map(
+    async ([path, read]): Promise<[string, Tensor]> => [
+      path,
+      isPromise(read) ? checked(await read, path) : read,
+    ],
+  );
+  return new Map(await Promise.all(pairs));
+}
+
+function collect<T>(tree: unknown, options: TreeOptions, read: (leaf: Leaf) => T): Map<string, T> {
+  const flat = new Map<string, T>();
+  let leaves = 0;
+  walk(tree, options, {
+    leaf(leaf) {
+      flat.set(leaf.path, read(leaf));
+      if (flat.size === leaves++) throw duplicate(leaf.path);
+    },
+  });
+  if (options.order !== "sorted") return flat;
+  return new Map([...flat].sort(([a], [b]) => byCodePoint(a, b)));
+}
+
+/** What `isLeaf` claims and is no tensor passes through as it is, for the caller to deal with. */
+function unchecked(leaf: unknown): Tensor {
+  return leaf as Tensor; // the one way by which another thing gets into the result
+}
+
+function isPromise(x: unknown): x is Promise<unknown> {
+  return typeof x === "object" && x !== null && "then" in x && typeof x.then === "function";
+}
+
+function checked(tensor: Tensor, path: string): Tensor {
+  checkTensor(tensor, path);
+  return tensor;
+}
+
+export function duplicate(path: string): TensorjarError {
+  return new TensorjarError("duplicate-name", `two leaves of the tree have the path ${at(path)}`, {
+    name: path,
+    hint: "a key that holds a dot and nested keys make the same path; rename one",
+  });
+}

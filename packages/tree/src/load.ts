@@ -1,0 +1,217 @@
+import {
+  cast,
+  type DType,
+  isTensorjarError,
+  type Named,
+  type Problem,
+  type Tensor,
+  TensorjarError,
+} from "@tensorjar/core";
+import {
+  checkName,
+  classTag,
+  namedEntries,
+  quote,
+  tensorBytes,
+  tensorFromBytes,
+} from "@tensorjar/core/codec";
+import { type Assignment, apply, isWritable, readOnlyProblem } from "./apply.js";
+import { duplicate } from "./flatten.js";
+import { bareLike, ensureTensor, likeLeaf } from "./leaf.js";
+import { at } from "./path.js";
+import { treeMismatch } from "./problems.js";
+import { type Leaf, type TreeOptions, walk } from "./visit.js";
+
+export interface LoadOptions extends TreeOptions {
+  /** `"partial"` forgives leaves that the file lacks and tensors that the tree lacks, never a shape or a dtype. */
+  mode?: "strict" | "partial";
+  /** `"keep"` takes over the file's dtype, `"cast"` converts to the leaf's. */
+  dtype?: "exact" | "keep" | "cast";
+  /** `"any"` takes over the file's shape. */
+  shape?: "exact" | "any";
+  /** `"replace"` puts the file's tensors into the tree, `"copy"` their values into the memory that is there. */
+  assign?: "replace" | "copy";
+  /** The path in the tree of a name in the file. */
+  rename?: (fileName: string) => string;
+  /** Paths that are neither loaded nor missing nor unexpected. */
+  ignore?: (treePath: string) => boolean;
+}
+
+/** Paths in the tree's order, and the file's for `unexpected`. */
+export interface LoadReport {
+  loaded: string[];
+  missing: string[];
+  unexpected: string[];
+}
+
+/**
+ * Loads named tensors into a tree, in place. Bare typed arrays are filled; other leaves are replaced by the tensors
+ * given, or with `assign: "copy"` filled, and replaced by a copy only where dtype or shape may differ and do.
+ * All or nothing: throws `tree-mismatch` with every problem in `details.problems`, in the tree's order and then the
+ * file's, and whatever an adapter or a setter throws, and then has changed no value and no reference. Also throws
+ * `duplicate-name` (two leaves or two renamed tensors with one path), `path-conflict` (a cycle; leaves that share
+ * memory and would be filled with different values), and what {@link flattenTree} and a bad tensor throw.
+ */
+export function loadTree(
+  tree: unknown,
+  flat: Named<Tensor>,
+  options: LoadOptions = {},
+): LoadReport {
+  const { assignments, report } = plan(tree, flat, options, true);
+  apply(assignments);
+  return report;
+}
+
+/** Matches a tree with named tensors, changing nothing; `inPlace` when the tree itself is to be written to. */
+export function plan(
+  tree: unknown,
+  flat: Named<Tensor>,
+  options: LoadOptions,
+  inPlace: boolean,
+): { assignments: Assignment[]; report: LoadReport } {
+  const strict = options.mode !== "partial";
+  const copy = options.assign === "copy";
+  const { tensors, names } = byTreePath(flat, options.rename);
+  const assignments: Assignment[] = [];
+  const problems: Problem[] = [];
+  const report: LoadReport = { loaded: [], missing: [], unexpected: [] };
+  const passedOver: string[] = [];
+
+  function match(leaf: Leaf): void {
+    const { path } = leaf;
+    if (options.ignore?.(path)) {
+      passedOver.push(path);
+      return;
+    }
+    const own = described(leaf);
+    const found = tensors.get(path);
+    if (found === undefined && !tensors.has(path)) {
+      report.missing.push(path);
+      if (strict) problems.push({ kind: "missing", path, expected: summary(own) });
+      return;
+    }
+    report.loaded.push(path);
+    ensureTensor(found, names?.get(path) ?? path);
+    let tensor = found;
+    const sameShape = equalShapes(tensor.shape, own.shape);
+    if (!sameShape && options.shape !== "any") {
+      problems.push({ kind: "shape", path, expected: own.shape, actual: tensor.shape });
+    }
+    if (tensor.dtype !== own.dtype && options.dtype !== "keep") {
+      const converted = options.dtype === "cast" ? tryCast(tensor, own.dtype) : tensor.dtype;
+      if (typeof converted === "string") {
+        problems.push({ kind: "dtype", path, expected: own.dtype, actual: converted });
+      } else tensor = converted;
+    }
+    assignments.push(place(leaf, tensor, sameShape));
+  }
+
+  function place(leaf: Leaf, tensor: Tensor, sameShape: boolean): Assignment {
+    const { value, tensor: own, parent, key, path } = leaf;
+    if (own === undefined) return { leaf, tensor };
+    const bare = ArrayBuffer.isView(value);
+    const fits =
+      own.dtype === tensor.dtype && (bare ? own.data.length === tensor.data.length : sameShape);
+    if (inPlace && fits && (bare || copy)) return { leaf, tensor, into: own };
+    if (inPlace && !isWritable(parent, key)) {
+      problems.push(readOnlyProblem(path));
+    }
+    const adopted = copy ? owned(tensor) : tensor;
+    return {
+      leaf,
+      tensor,
+      replace: bare ? bareLike(adopted, value) : likeLeaf(adopted, own),
+    };
+  }
+
+  const dotted = walk(tree, options, { leaf: match, skipped: (path) => passedOver.push(path) });
+  const { loaded, missing, unexpected } = report;
+  if (dotted) checkDistinct([...loaded, ...missing, ...passedOver]);
+  if (loaded.length < tensors.size) {
+    const known = new Set([...loaded, ...passedOver]);
+    for (const [path, tensor] of tensors) {
+      if (known.has(path) || options.ignore?.(path)) continue;
+      checkName(path);
+      unexpected.push(path);
+      const name = names?.get(path);
+      const actual = { ...(name !== undefined && name !== path && { name }), ...summary(tensor) };
+      if (strict) problems.push({ kind: "unexpected", path, actual });
+    }
+  }
+  if (problems.length > 0) throw treeMismatch(problems);
+  return { assignments, report };
+}
+
+/** The tensors by their paths in the tree, and, when they are renamed, their names in the file by the same. */
+function byTreePath(
+  flat: Named<Tensor>,
+  rename: LoadOptions["rename"],
+): { tensors: ReadonlyMap<string, Tensor>; names?: ReadonlyMap<string, string> } {
+  const given =
+    classTag(flat) === "Map" ? (flat as Map<string, Tensor>) : new Map(namedEntries(flat)); // classTag told
+  if (rename === undefined) return { tensors: given };
+  const tensors = new Map<string, Tensor>();
+  const names = new Map<string, string>();
+  for (const [name, tensor] of given) {
+    checkName(name);
+    const path = rename(name);
+    checkName(path, "renamed tensors");
+    const other = names.get(path);
+    if (other !== undefined) {
+      throw new TensorjarError(
+        "duplicate-name",
+        `${quote(other)} and ${quote(name)} are both renamed to ${quote(path)}`,
+        { name: path },
+      );
+    }
+    tensors.set(path, tensor);
+    names.set(path, name);
+  }
+  return { tensors, names };
+}
+
+function described(leaf: Leaf): { readonly dtype: DType; readonly shape: readonly number[] } {
+  const { path, value, tensor, adapter } = leaf;
+  if (tensor !== undefined) return tensor;
+  if (adapter !== undefined) return { dtype: adapter.dtype(value), shape: adapter.shape(value) };
+  throw new TensorjarError(
+    "invalid-argument",
+    `${at(path)} is a leaf by \`isLeaf\`, but no tensor, and cannot be loaded`,
+    { path, hint: "give an adapter for it in `adapters`" },
+  );
+}
+
+/** The converted tensor, or the file's dtype and why it cannot be converted. */
+function tryCast(tensor: Tensor, dtype: DType): Tensor | string {
+  try {
+    return cast(tensor, dtype) as Tensor; // the union of what `cast` returns for each dtype
+  } catch (error) {
+    if (!isTensorjarError(error)) throw error;
+    return `${tensor.dtype}, not converted: ${error.message}`;
+  }
+}
+
+function owned(tensor: Tensor): Tensor {
+  return tensorFromBytes(tensor.dtype, [...tensor.shape], tensorBytes(tensor), true) as Tensor; // of the same dtype
+}
+
+function summary({ dtype, shape }: { dtype: string; shape: readonly number[] }): {
+  dtype: string;
+  shape: readonly number[];
+} {
+  return { dtype, shape };
+}
+
+function equalShapes(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
+  return true;
+}
+
+function checkDistinct(paths: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const path of paths) {
+    if (seen.has(path)) throw duplicate(path);
+    seen.add(path);
+  }
+}

@@ -1,0 +1,34 @@
+import { TensorjarError } from "@tensorjar/core";
+import { quote } from "@tensorjar/core/codec";
+
+/** The most segments a path may have. */
+export const maxDepth = 1000;
+
+export function tooDeep(path: string): TensorjarError {
+  return new TensorjarError(
+    "limit-exceeded",
+    `the tree is nested deeper than ${maxDepth} levels at ${quote(path)}`,
+    { path, expected: maxDepth },
+  );
+}
+
+/** A path as it stands in messages. */
+export function at(path: string): string {
+  return path === "" ? "the root of the tree" : quote(path);
+}
+
+/** Orders strings by code point, which is also the order of their UTF-8 bytes. */
+export function byCodePoint(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    // A surrogate stands for a code point above every other unit.
+    if (x !== y) return x >= 0xd800 && y >= 0xd800 ? aboveBasic(x) - aboveBasic(y) : x - y;
+  }
+  return a.length - b.length;
+}
+
+function aboveBasic(unit: number): number {
+  return unit < 0xe000 ? unit + 0x2000 : unit;
+}
