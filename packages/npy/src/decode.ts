@@ -8,7 +8,7 @@ import {
 import { isDType, quote, shapeText, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
 import type { NpyArray } from "./array.js";
 import { cloneBytes, swapBytes } from "./bytes.js";
-import { checkVoidAs, type ElementType, swapSize } from "./descr.js";
+import { type ElementType, swapSize } from "./descr.js";
 import { fortranToC } from "./fortran.js";
 import { type NpyHeaderOptions, type NpyLayout, readLayout } from "./header.js";
 import { decodeStrings } from "./strings.js";
@@ -60,7 +60,13 @@ export function* decodeNpySequence(
 
 /** Throws `invalid-argument` for a value that no option has. */
 export function checkReadOptions({ fortranOrder = "to-c", voidAs }: NpyReadOptions): void {
-  checkVoidAs(voidAs);
+  if (voidAs !== undefined && !(isDType(voidAs) && dtypeInfo(voidAs).bits >= 8)) {
+    throw new TensorjarError(
+      "invalid-argument",
+      `voidAs is ${String(voidAs)}, which is no dtype of whole bytes`,
+      { name: "voidAs", actual: voidAs },
+    );
+  }
   if (!["to-c", "reverse-shape", "reject"].includes(fortranOrder)) {
     throw new TensorjarError("invalid-argument", `fortranOrder is ${String(fortranOrder)}`, {
       name: "fortranOrder",
@@ -149,7 +155,7 @@ export function arrayOf(
   let data = bytes;
   const swap = byteOrder === "big";
   if (copy || (swap && !owned)) data = cloneBytes(bytes);
-  if (swap) swapBytes(data, swapSize(dtype));
+  if (swap) swapBytes(data, swapSize(dtype, itemSize));
   if (isDType(dtype)) {
     return tensorFromBytes(dtype, shape, data) as Tensor; // a tensor of one dtype of the union
   }

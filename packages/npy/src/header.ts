@@ -1,7 +1,8 @@
-import { type BytesLike, elementCount, TensorjarError } from "@tensorjar/core";
-import { notThisFormat, shapeText, toBytes } from "@tensorjar/core/codec";
-import { type ElementType, isSequence, kindOf, parseDescr, parseShape } from "./descr.js";
-import { type Literal, parseLiteral } from "./literal.js";
+import { type BytesLike, TensorjarError } from "@tensorjar/core";
+import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
+import { type ElementType, parseDescr } from "./descr.js";
+import { isSequence, kindOf, type LiteralEntry, parseLiteral } from "./literal.js";
+import { bytesOf, parseShape } from "./shape.js";
 
 export interface NpyHeader {
   readonly version: readonly [1 | 2 | 3, 0];
@@ -106,49 +107,41 @@ export function readLayout(
   const encoded = bytes.subarray(textOffset, dataOffset);
   const text = version === 3 ? utf8(encoded, maxHeaderLength) : latin1(encoded);
   const dict = parseLiteral(text, version < 3, textOffset);
-  if (typeof dict !== "object" || dict === null || dict.kind !== "dict") {
+  if (typeof dict !== "object" || dict?.kind !== "dict") {
     throw invalid(`the header is ${kindOf(dict)}, not a dict`);
   }
-  const { entries } = dict;
-  const entry = (key: string): { value: Literal; text: string } => {
-    const found = entries.get(key);
-    if (found === undefined) throw invalid(`the header has no key '${key}'`);
-    return found;
+  const entries = new Map(dict.entries);
+  const take = (key: string): LiteralEntry => {
+    const entry = entries.get(key);
+    if (!entry) throw invalid(`the header has no key ${quote(key)}`);
+    entries.delete(key);
+    return entry;
   };
-  const descr = entry("descr");
-  const order = entry("fortran_order").value;
-  const dims = entry("shape").value;
-  for (const key of entries.keys()) {
-    if (key !== "descr" && key !== "fortran_order" && key !== "shape") {
-      throw invalid(`the header has an unknown key ${JSON.stringify(key.slice(0, 100))}`);
-    }
+  const descr = take("descr");
+  const fortranOrder = take("fortran_order").value;
+  const dims = take("shape").value;
+  for (const key of entries.keys()) throw invalid(`the header has an unknown key ${quote(key)}`);
+  if (typeof fortranOrder !== "boolean") {
+    throw invalid(`fortran_order is ${kindOf(fortranOrder)}, not True or False`);
   }
   if (!isSequence(dims) || dims.kind !== "tuple") {
     throw new TensorjarError("invalid-shape", `the shape is ${kindOf(dims)}, not a tuple`);
   }
-  const shape = parseShape(dims.items, "the shape");
-  if (typeof order !== "boolean") {
-    throw invalid(`fortran_order is ${kindOf(order)}, not True or False`);
-  }
+  const shape = parseShape(dims.items);
   const element = parseDescr(descr.value);
-  const count = shape.includes(0) ? 0 : elementCount(shape);
-  const byteLength = count * element.itemSize;
-  if (byteLength > Number.MAX_SAFE_INTEGER) {
-    throw new TensorjarError(
-      "invalid-shape",
-      `the shape ${shapeText(shape)} takes more than 2^53-1 bytes`,
-      { actual: shape },
-    );
-  }
-  const header: NpyHeader = {
-    version: [version, 0],
-    descr: typeof descr.value === "string" ? descr.value : descr.text,
-    dtype: element.dtype,
-    fortranOrder: order,
-    shape,
-    dataOffset,
+  return {
+    header: {
+      version: [version, 0],
+      descr: typeof descr.value === "string" ? descr.value : descr.text,
+      dtype: element.dtype,
+      fortranOrder,
+      shape,
+      dataOffset,
+    },
+    element,
+    count: bytesOf(shape, 1),
+    byteLength: bytesOf(shape, element.itemSize),
   };
-  return { header, element, count, byteLength };
 }
 
 function latin1(bytes: Uint8Array): string {

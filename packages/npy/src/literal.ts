@@ -11,63 +11,48 @@ export interface LiteralSequence {
 
 export interface LiteralDict {
   readonly kind: "dict";
-  /** By key, with the text that each value was read from; of a key given twice the last counts, as in Python. */
-  readonly entries: ReadonlyMap<string, { readonly value: Literal; readonly text: string }>;
+  /** By key; of a key given twice the last counts, as in Python. */
+  readonly entries: ReadonlyMap<string, LiteralEntry>;
 }
 
-/** CPython's own limits on open brackets and on the digits of an integer. */
-const maxDepth = 200;
-const maxDigits = 4300;
+export interface LiteralEntry {
+  readonly value: Literal;
+  /** What the value was read from. */
+  readonly text: string;
+}
 
-const integer =
-  /^(?:0[xX](?:_?[\da-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|[1-9](?:_?\d)*|0(?:_?0)*)$/;
-const words = new RegExp(`[\\w.]{1,${maxDigits + 1}}`, "y");
-const closers = new Map([
-  ["(", ")"],
-  ["[", "]"],
-  ["{", "}"],
-]);
-const constants = new Map([
-  ["True", true],
-  ["False", false],
-  ["None", null],
-]);
-const escapes = new Map([
-  ["\n", ""],
-  ["\\", "\\"],
-  ["'", "'"],
-  ['"', '"'],
-  ["a", "\x07"],
-  ["b", "\b"],
-  ["f", "\f"],
-  ["n", "\n"],
-  ["r", "\r"],
-  ["t", "\t"],
-  ["v", "\v"],
-]);
+/** CPython's own limits: on open brackets, and on the digits of an integer. */
+const maxDepth = 200;
+const word = /[\w.]{1,4300}/y;
+
+const integer = /^(?:0x(?:_?[\da-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|[1-9](?:_?\d)*|0(?:_?0)*)$/i;
+const stringStart = /([ur]?)("""|'''|"|')/iy;
+const numericEscape = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3}))/y;
+const escapes = "\n\\'\"abfnrtv";
+const meanings = ["", ..."\\'\"\x07\b\f\n\r\t\v"];
 
 /**
  * The value of a Python literal as `ast.literal_eval` reads it; nothing is evaluated. What no header can hold
  * (floats, complex numbers, bytes, sets, keys other than strings) is refused. `longs` admits Python 2's `3L`;
- * `base` is where the text stands in its file. Throws `invalid-header`.
+ * `offset` is where the text stands in its file. Throws `invalid-header`.
  */
-export function parseLiteral(source: string, longs = false, base = 0): Literal {
-  const text = source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
-  let at = 0;
+export function parseLiteral(source: string, longs = false, offset = 0): Literal {
+  const text = source.replace(/\r\n?/g, "\n");
+  let at = text.indexOf("\0"); // nowhere in Python's source, not even in a comment
   let depth = 0;
 
-  const fault = (what: string): TensorjarError =>
+  const unexpected = (): TensorjarError =>
     new TensorjarError(
       "invalid-header",
-      `the header is no Python literal: ${what} at character ${at}`,
-      { offset: base },
+      `the header is no Python literal: ${
+        at < text.length ? quote(text.slice(at, at + 20)) : "the end"
+      } is not expected at character ${at}`,
+      { offset },
     );
-  const unexpected = (): TensorjarError =>
-    fault(at < text.length ? `unexpected ${quote(text.slice(at, at + 20))}` : "it ends too soon");
 
-  const match = (pattern: RegExp): string => {
+  const match = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = at;
-    return pattern.exec(text)?.[0] ?? "";
+    return pattern.exec(text) ?? undefined;
   };
 
   /** Passes white space and comments; a newline ends an expression, except within brackets. */
@@ -76,131 +61,121 @@ export function parseLiteral(source: string, longs = false, base = 0): Literal {
       const char = text[at];
       if (char === " " || char === "\t" || char === "\f" || (char === "\n" && newlines)) at++;
       else if (char === "\\" && text[at + 1] === "\n" && at + 2 < text.length) at += 2;
-      else if (char === "#") {
-        const end = text.indexOf("\n", at);
-        at = end < 0 ? text.length : end;
-      } else return;
+      else if (char === "#") while (at < text.length && text[at] !== "\n") at++;
+      else return;
     }
+  };
+
+  /** Passes one character and what {@link skip} passes, if it is there. */
+  const take = (char: string): boolean => {
+    if (text[at] !== char) return false;
+    at++;
+    skip();
+    return true;
   };
 
   /** What the backslash at hand and the characters after it stand for. */
   const escaped = (): string => {
-    const hex = match(/\\(?:x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8})/y);
-    const octal = match(/\\[0-7]{1,3}/y);
-    const simple = escapes.get(text.charAt(at + 1));
-    const code =
-      hex !== "" ? Number.parseInt(hex.slice(2), 16) : Number.parseInt(octal.slice(1), 8);
-    if (simple === undefined && hex + octal === "" && !"NxuU".includes(text.charAt(at + 1))) {
-      at += 1; // Python keeps the backslash of an escape that it does not know
-      return "\\";
+    const next = text.charAt(at + 1);
+    const meaning = next === "" ? undefined : meanings[escapes.indexOf(next)];
+    if (meaning !== undefined) {
+      at += 2;
+      return meaning;
     }
-    if (simple === undefined && !(code <= 0x10ffff)) throw unexpected();
-    at += simple === undefined ? hex.length + octal.length : 2;
-    return simple ?? String.fromCodePoint(code);
+    const [all, two, four, eight, octal] = match(numericEscape) ?? ["\\"];
+    const code = octal === undefined ? Number(`0x${two ?? four ?? eight}`) : Number(`0o${octal}`);
+    if (all === "\\" ? "xuUN".includes(next) : code > 0x10ffff) throw unexpected();
+    at += all.length;
+    return all === "\\" ? all : String.fromCodePoint(code); // Python keeps the backslash of an unknown escape
   };
 
-  const string = (raw: boolean): string => {
-    const one = text.charAt(at);
-    const quotes = text.startsWith(one.repeat(3), at) ? one.repeat(3) : one;
-    at += quotes.length;
+  /** Strings side by side are one. */
+  const strings = (): string => {
     let value = "";
-    let from = at;
-    while (!text.startsWith(quotes, at)) {
-      const char = text[at];
-      if (char === undefined || (char === "\n" && quotes === one)) {
-        throw fault("a string without its closing quote");
+    for (let start = match(stringStart); start !== undefined; start = match(stringStart)) {
+      const [all, prefix = "", quotes = ""] = start;
+      at += all.length;
+      let from = at;
+      while (!text.startsWith(quotes, at)) {
+        const char = text[at];
+        if (char === undefined || (char === "\n" && quotes.length === 1)) throw unexpected();
+        if (char !== "\\") at++;
+        else if (/r/i.test(prefix)) at += 2;
+        else {
+          value += text.slice(from, at) + escaped();
+          from = at;
+        }
       }
-      if (char !== "\\") at++;
-      else if (raw) at += 2;
-      else {
-        value += text.slice(from, at) + escaped();
-        from = at;
-      }
+      value += text.slice(from, at);
+      at += quotes.length;
+      skip();
     }
-    value += text.slice(from, at);
-    at += quotes.length;
     return value;
   };
 
-  const strings = (): string => {
-    let value = "";
-    for (;;) {
-      const start = match(/[uUrR]?['"]/y);
-      if (start === "") return value;
-      at += start.length - 1;
-      value += string(/r/i.test(start));
-      skip();
+  const scalar = (): Literal => {
+    if (match(stringStart)) return strings();
+    const negative = take("-");
+    const signed = negative || take("+");
+    const name = match(word)?.[0] ?? "";
+    const digits = longs ? name.replace(/L$/, "") : name;
+    let value: Literal | undefined;
+    if (integer.test(digits)) {
+      const exact = BigInt(digits.replaceAll("_", ""));
+      const number = Number(exact);
+      if (Number.isSafeInteger(number)) value = negative ? 0 - number : number;
+      else value = negative ? -exact : exact;
+    } else if (!signed) {
+      value = name === "None" ? null : name === "True" || (name === "False" ? false : undefined);
     }
-  };
-
-  const number = (word: string, negative: boolean): number | bigint => {
-    const digits = longs && word.endsWith("L") ? word.slice(0, -1) : word;
-    if (!integer.test(digits)) throw fault(`${quote(word)}, which is no integer,`);
-    at += word.length;
-    const plain = digits.replaceAll("_", "");
-    const exact = BigInt(/^0+$/.test(plain) ? 0 : plain);
-    const value = negative ? -exact : exact;
-    const rounded = Number(value);
-    return Number.isSafeInteger(rounded) ? rounded : value;
-  };
-
-  const container = (open: string): Literal => {
-    if (++depth > maxDepth) throw fault(`more than ${maxDepth} open brackets`);
-    at++;
-    const close = closers.get(open);
-    const items: Literal[] = [];
-    const entries = new Map<string, { value: Literal; text: string }>();
-    let comma = false;
+    if (value === undefined) throw unexpected();
+    at += name.length;
     skip();
-    while (text[at] !== close) {
-      const item = value();
+    return value;
+  };
+
+  const parse = (): Literal => {
+    const open = text.charAt(at);
+    const close = { "(": ")", "[": "]", "{": "}" }[open];
+    if (close === undefined) return scalar();
+    if (depth++ === maxDepth) throw unexpected();
+    take(open);
+    const items: Literal[] = [];
+    const entries = new Map<string, LiteralEntry>();
+    let comma = true;
+    while (comma && text[at] !== close) {
+      const item = parse();
       if (open === "{") {
-        skip();
-        if (typeof item !== "string" || text[at] !== ":") throw unexpected();
-        at++;
-        skip();
+        if (typeof item !== "string" || !take(":")) throw unexpected();
         const start = at;
-        entries.set(item, { value: value(), text: text.slice(start, at).trimEnd() });
+        entries.set(item, { value: parse(), text: text.slice(start, at).trimEnd() });
       } else items.push(item);
-      skip();
-      comma = text[at] === ",";
-      if (!comma) break;
-      at++;
-      skip();
+      comma = take(",");
     }
     if (text[at] !== close) throw unexpected();
-    at++;
     depth--;
+    take(close);
     if (open === "{") return { kind: "dict", entries };
-    const [first] = items;
-    if (open === "(" && items.length === 1 && !comma && first !== undefined) return first;
+    const [only] = items;
+    if (open === "(" && items.length === 1 && !comma && only !== undefined) return only;
     return { kind: open === "(" ? "tuple" : "list", items };
   };
 
-  const value = (): Literal => {
-    const open = text.charAt(at);
-    if (closers.has(open)) return container(open);
-    if (/^[uUrR]?['"]/.test(text.slice(at, at + 2))) return strings();
-    const signed = open === "+" || open === "-";
-    if (signed) {
-      at++;
-      skip();
-    }
-    const word = match(words);
-    if (/^\d/.test(word) && word.length <= maxDigits) return number(word, open === "-");
-    const constant = signed ? undefined : constants.get(word);
-    if (constant === undefined) throw unexpected();
-    at += word.length;
-    return constant;
-  };
-
-  if (text.includes("\0")) {
-    at = text.indexOf("\0");
-    throw unexpected();
-  }
+  if (at >= 0) throw unexpected();
+  at = 0;
   skip(true);
-  const result = value();
+  const value = parse();
   skip(true);
   if (at < text.length) throw unexpected();
-  return result;
+  return value;
+}
+
+export function isSequence(value: Literal | undefined): value is LiteralSequence {
+  return typeof value === "object" && value !== null && value.kind !== "dict";
+}
+
+/** A value as it stands in messages. */
+export function kindOf(value: Literal): string {
+  if (typeof value === "string") return quote(value);
+  return typeof value === "object" && value !== null ? `a ${value.kind}` : String(value);
 }
