@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { quote, TensorjarError } from "./error.js";
 import { errnoOf, fileError, toPath } from "./file-error.node.js";
 import type { Sink } from "./sink.js";
@@ -21,9 +20,23 @@ const sliceLength = 8 << 20;
 const gatheredLength = 1 << 20;
 const smallLength = 256 << 10;
 
-const write = promisify(fs.write);
-const fsync = promisify(fs.fsync);
-const close = promisify(fs.close);
+const fsync = (fd: number): Promise<void> => called((done) => fs.fsync(fd, done));
+const close = (fd: number): Promise<void> => called((done) => fs.close(fd, done));
+
+function called(start: (done: (cause: Error | null | undefined) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((cause) => (cause ? reject(cause) : resolve()));
+  });
+}
+
+/** Bytes written: fewer than asked when a disk fills up, without an error. */
+function write(fd: number, bytes: Uint8Array, position: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    fs.write(fd, bytes, 0, bytes.length, position, (cause, count) =>
+      cause ? reject(cause) : resolve(count),
+    );
+  });
+}
 
 /** A temporary file under way. */
 interface Temporary {
@@ -102,13 +115,11 @@ export function fileSink(
   async function put(bytes: Uint8Array, position: number): Promise<void> {
     file ??= create(name, ifExists);
     for (let done = 0; done < bytes.length; ) {
-      const length = Math.min(sliceLength, bytes.length - done);
-      const { bytesWritten } = await write(file.fd, bytes, done, length, position + done);
-      if (bytesWritten <= 0 || ended !== undefined) {
-        checkOpen();
-        throw Object.assign(new Error("a write took no bytes"), { code: "EIO" });
-      }
-      done += bytesWritten;
+      const slice = bytes.subarray(done, done + sliceLength);
+      const count = await write(file.fd, slice, position + done);
+      checkOpen(); // it may have been aborted meanwhile
+      if (count <= 0) throw withCode("ENOSPC", "a write took no bytes");
+      done += count;
     }
   }
 
@@ -175,7 +186,7 @@ function create(path: string, ifExists: "replace" | "error"): Temporary {
   const target = realTarget(path);
   const old = fs.statSync(target, { throwIfNoEntry: false });
   if (old !== undefined && ifExists === "error") throw exists(path);
-  if (old?.isDirectory()) throw Object.assign(new Error("a folder"), { code: "EISDIR" });
+  if (old?.isDirectory()) throw withCode("EISDIR", "a folder");
   if (old !== undefined && !old.isFile()) {
     throw new TensorjarError("io", `${quote(path)} is not a regular file`, {
       path,
@@ -208,7 +219,7 @@ function realTarget(path: string): string {
     }
     target = resolve(fs.realpathSync(dirname(target)), fs.readlinkSync(target));
   }
-  throw Object.assign(new Error("too many symbolic links"), { code: "ELOOP" });
+  throw withCode("ELOOP", "too many symbolic links");
 }
 
 function exists(path: string): TensorjarError {
@@ -227,16 +238,32 @@ function commit(file: Temporary, ifExists: "replace" | "error", path: string): v
       return;
     } catch (cause) {
       if (errnoOf(cause) === "EEXIST") throw exists(path);
-      // No hard links here (FAT, some network disks): the name is reserved, then taken.
+      if (!noHardLinks.test(errnoOf(cause))) throw cause;
+      reserve(file.target, path);
       try {
-        fs.closeSync(fs.openSync(file.target, "wx"));
-      } catch (reserving) {
-        throw errnoOf(reserving) === "EEXIST" ? exists(path) : reserving;
+        fs.renameSync(file.path, file.target);
+      } catch (renaming) {
+        fs.unlinkSync(file.target);
+        throw renaming;
       }
+      file.present = false;
+      return;
     }
   }
   fs.renameSync(file.path, file.target);
   file.present = false;
+}
+
+/** What systems say where a disk has no hard links: FAT, some network disks, Android. */
+const noHardLinks = /^(EPERM|EACCES|ENOTSUP|EOPNOTSUPP|ENOSYS|EINVAL|EMLINK)$/;
+
+/** Takes a name by an empty file, unless somebody has it. */
+function reserve(target: string, path: string): void {
+  try {
+    fs.closeSync(fs.openSync(target, "wx"));
+  } catch (cause) {
+    throw errnoOf(cause) === "EEXIST" ? exists(path) : cause;
+  }
 }
 
 function remove(file: Temporary): void {
@@ -247,6 +274,10 @@ function remove(file: Temporary): void {
   } catch {
     // whatever hinders it, what went wrong first is what the caller needs to know
   }
+}
+
+function withCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }
 
 /** Makes the new name itself durable, where a folder can be synced. */

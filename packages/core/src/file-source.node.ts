@@ -53,16 +53,28 @@ function checkRegular(stats: { isFile(): boolean; isDirectory(): boolean }, path
 
 function openSource(handle: FileHandle, opened: Version, path: string): ByteSource {
   const size = Number(opened.size);
+  const running = new Set<Promise<void>>();
   let closing: Promise<void> | undefined;
+  let lastCheck: Promise<void> = Promise.resolve();
+  let nextCheck: Promise<void> | undefined;
 
-  async function checkUnchanged(): Promise<void> {
-    const now = await handle.stat({ bigint: true });
-    if (now.size === opened.size && now.mtimeNs === opened.mtimeNs) return;
-    throw new TensorjarError("source-changed", `${quote(path)} was written to while it was open`, {
-      path,
-      ...(now.size !== opened.size && { expected: size, actual: Number(now.size) }),
-      hint: "open it again; writers should replace a file by renaming, as fileSink does",
+  /** Reads that end while a check is under way share the next one. */
+  function checkUnchanged(): Promise<void> {
+    nextCheck ??= lastCheck = lastCheck.then(async () => {
+      nextCheck = undefined;
+      const now = await handle.stat({ bigint: true });
+      if (now.size === opened.size && now.mtimeNs === opened.mtimeNs) return;
+      throw new TensorjarError(
+        "source-changed",
+        `${quote(path)} was written to while it was open`,
+        {
+          path,
+          ...(now.size !== opened.size && { expected: size, actual: Number(now.size) }),
+          hint: "open it again; whoever writes it should replace it by a rename, as fileSink does",
+        },
+      );
     });
+    return nextCheck;
   }
 
   async function readPiece(target: Uint8Array, offset: number): Promise<void> {
@@ -83,20 +95,24 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
 
   async function readAll(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void> {
     let next = 0;
-    let failed = false;
+    let failure: { cause: unknown } | undefined;
     const work = async (): Promise<void> => {
-      while (next < target.length && !failed && !signal?.aborted) {
-        const at = next;
-        next = Math.min(at + pieceLength, target.length);
-        await readPiece(target.subarray(at, next), offset + at);
+      try {
+        while (next < target.length && failure === undefined && !signal?.aborted) {
+          const at = next;
+          next = Math.min(at + pieceLength, target.length);
+          await readPiece(target.subarray(at, next), offset + at);
+        }
+      } catch (cause) {
+        failure ??= { cause };
       }
     };
     const workers = Math.min(piecesAtOnce, Math.ceil(target.length / pieceLength));
+    await Promise.all(Array.from({ length: workers }, work));
     try {
-      await Promise.all(Array.from({ length: workers }, work));
+      if (failure !== undefined) throw failure.cause;
       if (!signal?.aborted) await checkUnchanged();
     } catch (cause) {
-      failed = true;
       throw cause instanceof TensorjarError ? cause : fileError(cause, path, "could not be read");
     }
   }
@@ -112,11 +128,17 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
         });
       }
       const target = into === undefined ? allocate(length) : into.subarray(0, length);
-      if (length > 0) await abortable(readAll(target, offset, signal), signal);
+      if (length === 0) return target;
+      const reading = readAll(target, offset, signal);
+      running.add(reading);
+      const ended = (): boolean => running.delete(reading);
+      reading.then(ended, ended);
+      await abortable(reading, signal);
       return target;
     },
     close() {
-      closing ??= handle.close();
+      // Not before the last read has ended: the number of a closed file may soon stand for another one.
+      closing ??= Promise.allSettled(running).then(() => handle.close());
       return closing;
     },
   };

@@ -95,15 +95,17 @@ export class HttpRanges {
 
   async #fetch(group: readonly Wanted[], start: number, end: number): Promise<void> {
     const controller = new AbortController();
+    let waiting = group.length;
+    let reached = start;
     const left = (): void => {
-      if (group.every((wanted) => wanted.settled)) controller.abort();
+      if (--waiting === 0 && reached < end) controller.abort();
     };
     for (const wanted of group) wanted.left = left;
     this.#requests++;
     let done = 0; // reads before this one have all their bytes
     try {
       await fetchRange(this.#client, start, end, controller.signal, (piece, at) => {
-        const reached = at + piece.length;
+        reached = at + piece.length;
         for (let i = done; i < group.length; i++) {
           const wanted = group[i];
           if (wanted === undefined || wanted.start >= reached) break;

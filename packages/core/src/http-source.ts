@@ -8,7 +8,7 @@ import {
   type HttpClientOptions,
 } from "./http-client.js";
 import { checkPartial, HttpRanges, tooLittle, tooMuch } from "./http-ranges.js";
-import { type ByteSource, bytesSource, checkRange } from "./source.js";
+import { type ByteSource, checkRange } from "./source.js";
 import { allocate } from "./tensor.js";
 
 export interface HttpSourceOptions extends HttpClientOptions {
@@ -34,8 +34,14 @@ export async function httpSource(
   url: string | URL,
   options: HttpSourceOptions = {},
 ): Promise<ByteSource> {
-  const { signal } = options;
+  const { signal, size = 0, maxBody = 0 } = options;
   signal?.throwIfAborted();
+  if (!Number.isSafeInteger(size) || size < 0 || !(maxBody >= 0)) {
+    throw new TensorjarError(
+      "invalid-argument",
+      `size (${size}) and maxBody (${maxBody}) are numbers of bytes`,
+    );
+  }
   const client = new HttpClient(url, options);
   return abortable(
     client.retrying(() => open(client, options), signal),
@@ -48,9 +54,13 @@ async function open(client: HttpClient, options: HttpSourceOptions): Promise<Byt
   const response = await client.get(`bytes=0-${firstLength - 1}`, signal);
   if (response.status === 416) {
     discard(response);
-    if (await isEmpty(client, response, signal)) return bytesSource(allocate(0));
+    if (await isEmpty(client, response, signal))
+      return rangesSource(client, allocate(0), 0, signal);
   }
-  if (response.status === 200) return bytesSource(await wholeBody(client, response, maxBody));
+  if (response.status === 200) {
+    const body = await wholeBody(client, response, maxBody);
+    return rangesSource(client, body, body.length, signal);
+  }
   const range = checkPartial(client, response, 0, firstLength);
   const first = await upTo(client, response, firstLength);
   if (first === undefined) throw tooMuch(client, 0, firstLength);
@@ -75,8 +85,7 @@ async function isEmpty(
   const range = response.headers.get("Content-Range");
   if (range !== null) return /^bytes\s+\*\/0$/i.test(range.trim());
   const plain = await client.get(undefined, signal);
-  discard(plain);
-  return plain.status === 200 && contentLength(plain) === 0;
+  return plain.status === 200 && (await upTo(client, plain, 0)) !== undefined;
 }
 
 /** The size by the length of a request for everything, which is given up once its head is there. */
@@ -145,6 +154,7 @@ async function upTo(
   return bytes;
 }
 
+/** A source whose first bytes are here already, perhaps all. */
 function rangesSource(
   client: HttpClient,
   first: Uint8Array,

@@ -1,5 +1,6 @@
 import { abortable } from "./abort.js";
 import { describe, TensorjarError } from "./error.js";
+import { toBytes } from "./tensor.js";
 import type { Chunks, Progress } from "./tensor-file.js";
 
 /** The part of a `WritableStream` that is used. */
@@ -74,7 +75,17 @@ function isSink(sink: object): sink is Sink {
 }
 
 function streamSink(stream: StreamSink): Sink {
-  const writer = stream.getWriter();
+  let writer: ReturnType<StreamSink["getWriter"]>;
+  try {
+    writer = stream.getWriter();
+  } catch (cause) {
+    throw new TensorjarError(
+      "invalid-argument",
+      "the stream to write to is locked",
+      { hint: "release the writer it has, or give that writer" },
+      { cause },
+    );
+  }
   const end = (): void => writer.releaseLock();
   return {
     async write(chunk) {
@@ -86,33 +97,46 @@ function streamSink(stream: StreamSink): Sink {
   };
 }
 
+/** No sink is given a longer chunk. */
+const maxChunk = 64 << 20;
+
 /**
- * Pulls `chunks` into `sink`, one at a time, and closes it. On any failure and on `signal` the sink is aborted
- * with the reason, and the reason is what the promise rejects with.
+ * Pulls `chunks` into `sink`, one at a time, and closes it. When anything fails, the sink is aborted once with the
+ * reason, and then the promise rejects with it. When `signal` is aborted, the sink is aborted with its reason and the
+ * promise rejects at once, also while a chunk is being made or written; nothing new is pulled or written.
  */
 export async function writeChunks(
   target: SinkLike,
   { chunks, byteLength }: Chunks,
   { signal, onProgress, name = "" }: WriteOptions = {},
 ): Promise<void> {
-  signal?.throwIfAborted();
   const sink = toSink(target);
+  const iterator = chunks[Symbol.asyncIterator]();
+  const step = async <T>(start: () => T | PromiseLike<T>): Promise<T> => {
+    signal?.throwIfAborted();
+    return abortable(Promise.resolve(start()), signal);
+  };
   try {
     let loaded = 0;
-    for await (const chunk of chunks) {
-      signal?.throwIfAborted();
-      await abortable(Promise.resolve(sink.write(chunk)), signal);
-      loaded += chunk.length;
-      onProgress?.({ loaded, total: byteLength, name });
+    for (;;) {
+      const { done, value } = await step(() => iterator.next());
+      if (done) break;
+      const chunk = toBytes(value);
+      for (let at = 0; at < chunk.length; at += maxChunk) {
+        const piece = chunk.subarray(at, at + maxChunk);
+        await step(() => sink.write(piece));
+        loaded += piece.length;
+        onProgress?.({ loaded, total: byteLength, name });
+      }
     }
-    signal?.throwIfAborted();
-    await sink.close();
+    await step(() => sink.close());
   } catch (reason) {
-    try {
-      await sink.abort?.(reason);
-    } catch {
-      // what went wrong first is what the caller needs to know
-    }
+    // What went wrong first is what the caller needs to know, not what then fails in undoing it.
+    const undone = Promise.allSettled([
+      (async () => sink.abort?.(reason))(),
+      (async () => iterator.return?.())(),
+    ]);
+    if (!signal?.aborted) await undone;
     throw reason;
   }
 }

@@ -1,4 +1,5 @@
-import { TensorjarError } from "./error.js";
+// biome-ignore-all lint/suspicious/noControlCharactersInRegex: the signatures of file formats hold them
+import { quote, TensorjarError } from "./error.js";
 import { type BytesLike, toBytes } from "./tensor.js";
 
 export type SniffedFormat =
@@ -17,73 +18,71 @@ export type SniffedFormat =
   | "empty"
   | "unknown";
 
-/** What a file is by its first bytes (4 KiB are enough). Safetensors need 9 of them. */
-export function sniff(bytes: BytesLike): SniffedFormat {
-  const b = toBytes(bytes);
-  if (b.length === 0) return "empty";
-  const text = latin1(b.subarray(0, 512));
-  if (text.startsWith("\x93NUMPY")) return "npy";
-  if (text.startsWith("PK\x05\x06")) return "zip";
-  if (text.startsWith("PK\x03\x04")) return sniffZip(b);
-  if (text.startsWith("\x1f\x8b")) return "gzip";
-  if (text.startsWith("\x89HDF\r\n\x1a\n")) return "hdf5";
-  if (text.startsWith("GGUF")) return "gguf";
-  if (text.startsWith("version https://git-lfs.github.com/spec/")) return "git-lfs-pointer";
-  if (/^\x80[\x02-\x05][\x80\x8a\x8c\x95(\])}cKMXUq]/.test(text)) return "pickle";
-  const start = text.replace(/^\xef\xbb\xbf/, "").trimStart();
-  if (/^<(!doctype\s|html|head|body|\?xml|!--|error)/i.test(start)) return "html";
-  if (isSafetensors(b)) return "safetensors";
-  if (/^(\{\s*("|\})|\[\s*(["\d[{\]-]|$))/.test(start)) return "json";
-  return "unknown";
-}
+const inPython = "save it again in Python, with safetensors or numpy.savez";
+const decompress = "decompress it first";
 
-function latin1(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes);
-}
+/** Signatures as latin-1, the first that fits counts, with what to call the file and what to do about it. */
+const signatures: readonly [
+  kind: SniffedFormat,
+  signature: RegExp,
+  words: string,
+  hint?: string,
+][] = [
+  ["empty", /^$/, "empty"],
+  ["npy", /^\x93NUMPY/, "a .npy file", "open it with openNpy"],
+  [
+    "pytorch-zip",
+    /^\u0100([^/]*\/)?(data\.pkl|constants\.pkl|version|byteorder|\.\w+|\.data\/\w+|data\/\d+|code\/.*\.py)$/,
+    "a PyTorch zip archive",
+    inPython,
+  ],
+  ["npz", /^\u0100.*\.npy$/s, "an .npz archive", "open it with openNpz"],
+  ["zip", /^(\u0100|PK\x05\x06|PK\x07\x08)/, "a zip archive", "open it with openNpz"],
+  ["safetensors", /^.{5}\0\0\0[\t\n\r ]*\{/s, "a safetensors file", "open it with openSafetensors"],
+  ["gzip", /^\x1f\x8b/, "gzip", decompress],
+  ["hdf5", /^(.{512}|.{1024}|.{2048})?\x89HDF\r\n\x1a\n/s, "an HDF5 file", inPython],
+  ["gguf", /^GGUF/, "a GGUF model", "get it as safetensors"],
+  [
+    "git-lfs-pointer",
+    /^version https:\/\/git-lfs/,
+    "a Git LFS pointer, not the file itself",
+    "run `git lfs pull`",
+  ],
+  [
+    "pickle",
+    /^(\x80[\x02-\x05][()\]}NcKMJGXUTBCI\x88-\x96]|[\]}]q\0|\([dlt](p\d|S'|V|I\d|F\d|\.)|(c|\(i)(__builtin__|builtins|copy_?reg|collections|numpy|torch)[\w.]*\n)/,
+    "a Python pickle",
+    inPython,
+  ],
+  ["html", /^\s*<[!?a-z]/i, "HTML or XML", "look at what the server says"],
+  [
+    "json",
+    /^\s*(\{\s*(["}]|$)|\[\s*(["\d[{\]tfn-]|$))/,
+    "JSON",
+    "a sharded model's index is for openShardedSafetensors",
+  ],
+  ["unknown", /^(BZh|\x28\xb5\x2f\xfd|\xfd7zXZ|7z\xbc\xaf)/, "bzip2, xz, 7z or zstd", decompress],
+  ["unknown", /^.{257}ustar/s, "a tar archive", "unpack it first"],
+  ["unknown", /^(PAR1|ARROW1)/, "a Parquet or Arrow table", inPython],
+  ["unknown", /^(.{4}TFL3|\x08[\x01-\x10]\x12.[a-z]{2})/s, "an ONNX or TFLite model", inPython],
+  ["unknown", /^[\t\n\r -~]{9}/, "text"],
+];
 
-function sniffZip(b: Uint8Array): SniffedFormat {
-  if (b.length < 30) return "zip";
-  const length = (b[26] ?? 0) + (b[27] ?? 0) * 256;
-  const name = latin1(b.subarray(30, 30 + Math.min(length, 512)));
-  if (/(^|\/)(data\.pkl|constants\.pkl|\.data\/|byteorder|version)/.test(name))
-    return "pytorch-zip";
-  return name.endsWith(".npy") ? "npz" : "zip";
-}
-
-function isSafetensors(b: Uint8Array): boolean {
-  if (b.length < 9) return false;
-  const { length } = b;
-  if (b[5] !== 0 || b[6] !== 0 || b[7] !== 0) return false;
-  for (let at = 8; at < Math.min(length, 264); at++) {
-    const byte = b[at];
-    if (byte === 0x7b) return true;
-    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) return false;
+function find(bytes: BytesLike): { text: string; row?: (typeof signatures)[number] | undefined } {
+  let text = String.fromCharCode(...toBytes(bytes).subarray(0, 4096));
+  // A zip archive is known by the name of its first member, marked by what no latin-1 text holds.
+  if (text.startsWith("PK\x03\x04")) {
+    text = `\u0100${text.slice(30, 30 + text.charCodeAt(26) + 256 * text.charCodeAt(27))}`;
   }
-  return false;
+  if (/^(\xff\xfe|\xfe\xff)/.test(text)) text = text.slice(2).replace(/\0/g, "");
+  text = text.replace(/^\xef\xbb\xbf/, "");
+  return { text, row: signatures.find(([, signature]) => signature.test(text)) };
 }
 
-const words: Record<SniffedFormat, readonly [what: string, hint?: string]> = {
-  npy: ["a NumPy .npy file", "open it with openNpy or decodeNpy"],
-  npz: ["a NumPy .npz archive", "open it with openNpz or decodeNpz"],
-  zip: ["a zip archive", "if it holds arrays, open it with openNpz"],
-  safetensors: ["a safetensors file", "open it with openSafetensors or decodeSafetensors"],
-  "pytorch-zip": [
-    "a PyTorch checkpoint (a zip archive with a pickle)",
-    "convert it in Python with safetensors.torch.save_file",
-  ],
-  pickle: [
-    "a Python pickle, which can run code",
-    "convert it in Python with safetensors.torch.save_file or numpy.savez",
-  ],
-  gzip: ["gzip-compressed", "decompress it first, for example with DecompressionStream"],
-  hdf5: ["an HDF5 file", "convert it in Python with h5py and numpy.savez"],
-  gguf: ["a GGUF model", "convert it to safetensors with llama.cpp's tools"],
-  html: ["an HTML page", "the address may need a login or be wrong: look at what the server sent"],
-  json: ["JSON text", "a sharded model's index is opened with openShardedSafetensors"],
-  "git-lfs-pointer": ["a Git LFS pointer, not the file itself", "run `git lfs pull`"],
-  empty: ["empty"],
-  unknown: ["of no format that is known here"],
-};
+/** What a file is by its first bytes; 4 KiB are enough, safetensors need 9. */
+export function sniff(bytes: BytesLike): SniffedFormat {
+  return find(bytes).row?.[0] ?? "unknown";
+}
 
 /**
  * The error for bytes that are not `wanted` but another format, told in words with the way out:
@@ -95,20 +94,15 @@ export function notThisFormat(
   wanted: SniffedFormat,
   wantedWords: string,
 ): TensorjarError | undefined {
-  const actual = sniff(bytes);
-  if (actual === "empty") {
-    return new TensorjarError("truncated", `the file is empty, not ${wantedWords}`, {
-      expected: wantedWords,
-      actual: 0,
-      offset: 0,
-    });
-  }
-  if (actual === wanted || actual === "unknown") return undefined;
-  const [what, hint] = words[actual];
-  return new TensorjarError("not-this-format", `this is ${what}, not ${wantedWords}`, {
-    offset: 0,
-    expected: wanted,
-    actual,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  const { text, row } = find(bytes);
+  if (row === undefined) return undefined;
+  const [kind, , words, hint] = row;
+  const fits = kind === wanted || (kind === "zip" && wanted === "npz");
+  if (fits && kind !== "unknown") return undefined;
+  const start = /HTML|JSON|text/.test(words) ? ` (${quote(text.trim().slice(0, 60))})` : "";
+  return new TensorjarError(
+    kind === "empty" ? "truncated" : "not-this-format",
+    `this is ${words}${start}, not ${wantedWords}`,
+    { offset: 0, expected: wanted, actual: kind, ...(hint && { hint }) },
+  );
 }

@@ -25,27 +25,19 @@ export type SourceLike = BytesLike | Blob | ByteSource | Promise<ByteSource>;
 
 /** Throws `truncated` for a range that the source does not have, `invalid-argument` for one that no source has. */
 export function checkRange(size: number, offset: number, length: number, into?: Uint8Array): void {
+  const end = offset + length;
+  const space = into === undefined ? length : into.length;
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0) {
-    throw new TensorjarError(
-      "invalid-argument",
-      `a range to read starts at ${offset} and is ${length} bytes long`,
-    );
+    throw new TensorjarError("invalid-argument", `bytes ${offset} to ${end} are no range`);
   }
-  if (into !== undefined && into.length < length) {
-    throw new TensorjarError(
-      "invalid-argument",
-      `the destination has ${into.length} bytes, ${length} are read`,
-    );
+  if (length > space) {
+    throw new TensorjarError("invalid-argument", `${length} bytes do not fit in ${space}`);
   }
-  if (offset + length > size) {
+  if (end > size) {
     throw new TensorjarError(
       "truncated",
-      `bytes ${offset} to ${offset + length} were asked for, the file has ${size}`,
-      {
-        offset,
-        expected: offset + length,
-        actual: size,
-      },
+      `bytes ${offset} to ${end} were asked for, the file has ${size}`,
+      { offset, expected: end, actual: size },
     );
   }
 }
@@ -112,38 +104,28 @@ async function blobBytes(
   length: number,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  const reading = blob.slice(offset, offset + length).arrayBuffer();
-  let bytes: Uint8Array;
+  let bytes: Uint8Array | undefined;
+  let cause: unknown;
   try {
+    const reading = blob.slice(offset, offset + length).arrayBuffer();
     bytes = new Uint8Array(await abortable(reading, signal));
-  } catch (cause) {
+  } catch (failure) {
     signal?.throwIfAborted();
-    const name = cause instanceof Error ? cause.name : "";
-    const code =
-      name === "NotReadableError"
-        ? "source-changed"
-        : name === "NotFoundError"
-          ? "not-found"
-          : "io";
-    throw new TensorjarError(
-      code,
-      `bytes ${offset} to ${offset + length} of a Blob could not be read (${name})`,
-      { offset },
-      { cause },
-    );
+    cause = failure;
   }
-  if (bytes.length !== length) {
-    throw new TensorjarError(
-      "source-changed",
-      `a Blob gave ${bytes.length} of the ${length} bytes at ${offset}`,
-      {
-        offset,
-        expected: length,
-        actual: bytes.length,
-      },
-    );
-  }
-  return bytes;
+  if (bytes?.length === length) return bytes;
+  // Browsers say NotReadableError when the file on disk is not the one that was chosen, or lost its permission.
+  const name = cause instanceof Error ? cause.name : "";
+  throw new TensorjarError(
+    bytes !== undefined || name === "NotReadableError"
+      ? "source-changed"
+      : name === "NotFoundError"
+        ? "not-found"
+        : "io",
+    `bytes ${offset} to ${offset + length} of a Blob could not be read (${name || bytes?.length})`,
+    { offset, hint: "choose the file again" },
+    { cause },
+  );
 }
 
 /** Whether `value` has the form of a {@link ByteSource}. */
@@ -154,24 +136,45 @@ export function isByteSource(value: unknown): value is ByteSource {
     "read" in value &&
     typeof value.read === "function" &&
     "size" in value &&
-    typeof value.size === "number"
+    Number.isSafeInteger(value.size)
   );
+}
+
+/** Anyone's source, held to the contract: exactly the bytes asked for, in `into`, and an abort that rejects at once. */
+function strictSource(source: ByteSource): ByteSource {
+  return {
+    size: source.size,
+    async read(offset, length, options = {}) {
+      const { into, signal } = options;
+      signal?.throwIfAborted();
+      checkRange(source.size, offset, length, into);
+      const bytes = toBytes(await abortable(source.read(offset, length, options), signal));
+      if (bytes.length !== length) {
+        throw new TensorjarError(
+          bytes.length < length ? "truncated" : "invalid-argument",
+          `the source gave ${bytes.length} bytes for ${length} at ${offset}`,
+          { offset, expected: length, actual: bytes.length },
+        );
+      }
+      if (into === undefined) return bytes;
+      if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) into.set(bytes);
+      return into.subarray(0, length);
+    },
+    async close() {
+      await source.close?.();
+    },
+  };
 }
 
 /** The source that `source` stands for. Rejects with `invalid-argument` for what is none. */
 export async function toSource(source: SourceLike): Promise<ByteSource> {
   const given: unknown = await source;
   if (isBlob(given)) return blobSource(given);
-  if (isByteSource(given)) return given;
+  if (isByteSource(given)) return strictSource(given);
   if (isBytesLike(given)) return bytesSource(given);
   throw new TensorjarError(
     "invalid-argument",
     `expected bytes, a Blob or a byte source, got ${describe(given)}`,
-    {
-      hint:
-        typeof given === "string"
-          ? "read a path with fileSource(path), a URL with httpSource(url)"
-          : "see ByteSource",
-    },
+    { hint: "read a path with fileSource(path), a URL with httpSource(url)" },
   );
 }
