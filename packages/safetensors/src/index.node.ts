@@ -1,1 +1,2 @@
+export { fileSink, fileSource } from "@tensorjar/core/node";
 export * from "./index.js";

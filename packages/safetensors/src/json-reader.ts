@@ -223,22 +223,23 @@ export class JsonReader {
     return found;
   }
 
-  /** Passes over the value that starts here, checking it. */
-  skip(): void {
+  /** Passes over the value that starts here, checking it; its text. */
+  skip(): string {
     const byte = this.next();
+    const start = this.at;
     if (byte === QUOTE) this.string();
     else if (byte === OPEN_BRACE) this.object(() => this.skip());
     else if (byte === OPEN_BRACKET) this.array(() => this.skip());
     else {
       otherValue.lastIndex = this.at;
       if (!otherValue.test(this.#text)) this.expected("a JSON value");
-      const end = otherValue.lastIndex;
-      // A number's own text; the words are not numbers and give NaN, which is fine.
-      if (Math.abs(Number(this.#text.slice(this.at, end))) === Number.POSITIVE_INFINITY) {
+      const value = Number(this.#text.slice(start, otherValue.lastIndex)); // NaN for the three words
+      if (Math.abs(value) === Number.POSITIVE_INFINITY) {
         this.expected("a number within the range of doubles");
       }
-      this.at = end;
+      this.at = otherValue.lastIndex;
     }
+    return this.#text.slice(start, this.at);
   }
 }
 

@@ -1,30 +1,40 @@
-import type {
-  ByteSource,
-  ReadOptions,
-  SourceLike,
-  SourceReadOptions,
-  Tensor,
-  TensorFile,
-  TensorInfo,
+import {
+  type ByteSource,
+  byteLength,
+  type ReadOptions,
+  type SourceLike,
+  type Tensor,
+  type TensorFile,
+  type TensorInfo,
+  TensorjarError,
 } from "@tensorjar/core";
-import { abortable, allocate, inOrder, tensorFromBytes, toSource } from "@tensorjar/core/codec";
-import type { SafetensorsReadOptions } from "./decode.js";
-import { checkSize, dataStart, readHeader, type SafetensorsHeader } from "./header.js";
+import { abortable, allocate, inOrder, tensorFromBytes } from "@tensorjar/core/codec";
+import type { SafetensorsHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { lookUp } from "./names.js";
+import { openHeader, type SafetensorsOpenOptions } from "./open-header.js";
+import { type Selection, sliceByteRanges } from "./slice.js";
 
-/** Bytes of the first read: most headers are shorter. */
-const firstRead = 64 << 10;
 /** Tensors below this size are read together with their neighbours, `mergedRead` bytes at most. */
 const smallTensor = 256 << 10;
 const mergedRead = 4 << 20;
 const chunkSize = 8 << 20;
 
-/** A safetensors file that is read as it is asked. What is asked by name may also be an alias that the metadata records. */
+/**
+ * A safetensors file that is read as it is asked. A name that is asked for may also be one that the metadata records
+ * as another name of a tensor, as `aliases: "metadata"` and torch's `save_model` write it.
+ */
 export interface SafetensorsFile extends TensorFile {
   /** What the header says of each tensor, in the order of the data; `begin` and `end` count from the data's start. */
   readonly tensors: ReadonlyMap<string, SafetensorsInfo>;
-  /** All tensors or those of `names`, in the order of the data, in memory of their own. */
+  /**
+   * A part of a tensor, in memory of its own; only the byte ranges it takes are read.
+   * Rejects as {@link sliceByteRanges} throws, and with `not-found`.
+   */
+  slice(name: string, selection: Selection, options?: { signal?: AbortSignal }): Promise<Tensor>;
+  /** Bytes that all tensors or those of `names` take; nothing is read. Throws `not-found`. */
+  footprint(names?: Iterable<string>): number;
+  /** All tensors or those of `names`, in the order of the data, in memory of their own. Rejects with `not-found`. */
   getAll(names?: Iterable<string>, options?: ReadOptions): Promise<Map<string, Tensor>>;
 }
 
@@ -34,92 +44,72 @@ export interface SafetensorsFile extends TensorFile {
  */
 export async function openSafetensors(
   source: SourceLike,
-  options: Pick<SafetensorsReadOptions, "trailing" | "maxHeaderLength"> = {},
+  options?: SafetensorsOpenOptions,
 ): Promise<SafetensorsFile> {
-  const opened = await toSource(source);
-  try {
-    const { size } = opened;
-    const first = await opened.read(0, Math.min(size, firstRead));
-    const start = dataStart(first, size, options.maxHeaderLength);
-    const header = readHeader(
-      start <= first.length ? first.subarray(0, start) : await rest(opened, first, start),
-    );
-    checkSize(header, size, options.trailing);
-    return fileOf(opened, header);
-  } catch (error) {
-    if (source instanceof Promise) await opened.close?.().catch(() => {});
-    throw error;
-  }
+  return fileOf(...(await openHeader(source, options)));
 }
 
-/** The first `length` bytes, of which `first` are there. */
-async function rest(source: ByteSource, first: Uint8Array, length: number): Promise<Uint8Array> {
-  const bytes = allocate(length);
-  bytes.set(first);
-  await source.read(first.length, length - first.length, { into: bytes.subarray(first.length) });
-  return bytes;
-}
-
-function fileOf(source: ByteSource, header: SafetensorsHeader): SafetensorsFile {
-  const { tensors, metadata, dataOffset } = header;
-
+function fileOf(
+  source: ByteSource,
+  { tensors, metadata, dataOffset }: SafetensorsHeader,
+): SafetensorsFile {
   /** What is called `name`, or what the metadata says it is another name of. */
   const find = (name: string): SafetensorsInfo =>
     tensors.get(name) ?? tensors.get(metadata.get(name) ?? name) ?? lookUp(tensors, name);
 
+  const select = (names?: Iterable<string>): readonly Member[] =>
+    names === undefined
+      ? [...tensors]
+      : [...new Set(names)]
+          .map((name): Member => [name, find(name)])
+          .sort(([, a], [, b]) => a.begin - b.begin || a.end - b.end);
+
   const read = async (
     begin: number,
-    length: number,
-    options: SourceReadOptions,
+    end: number,
+    signal?: AbortSignal,
+    into?: Uint8Array,
   ): Promise<Uint8Array> => {
-    const { into, signal } = options;
+    signal?.throwIfAborted();
+    const length = end - begin;
+    if (length === 0) return allocate(0);
+    const options = { ...(into && { into }), ...(signal && { signal }) };
     const bytes = await abortable(source.read(dataOffset + begin, length, options), signal);
+    if (bytes.length !== length) {
+      throw new TensorjarError("truncated", `a source gave ${bytes.length} bytes, not ${length}`, {
+        offset: dataOffset + begin,
+        expected: length,
+        actual: bytes.length,
+      });
+    }
     if (into === undefined || bytes.buffer === into.buffer) return bytes;
-    into.set(bytes); // a source may know nothing of \`into\`
+    into.set(bytes); // a source may know nothing of `into`
     return into;
   };
 
   const load = async (
-    { dtype, shape, begin, end }: SafetensorsInfo,
+    { begin, end, members }: Group,
     signal?: AbortSignal,
-  ): Promise<Tensor> => {
-    signal?.throwIfAborted();
-    const into = allocate(end - begin);
-    if (end > begin)
-      await read(begin, end - begin, signal === undefined ? { into } : { into, signal });
-    return tensorFromBytes(dtype, shape, into) as Tensor; // its data is what its dtype says
-  };
-
-  const loadGroup = async (group: Group, signal?: AbortSignal): Promise<[string, Tensor][]> => {
-    const [only] = group.members;
-    if (only !== undefined && group.members.length === 1)
-      return [[only[0], await load(only[1], signal)]];
-    const bytes = await read(
-      group.begin,
-      group.end - group.begin,
-      signal === undefined ? {} : { signal },
-    );
-    return group.members.map(([name, { dtype, shape, begin, end }]) => {
-      const data = bytes.subarray(begin - group.begin, end - group.begin);
-      return [name, tensorFromBytes(dtype, shape, data, true) as Tensor]; // its data is what its dtype says
+  ): Promise<[string, Tensor][]> => {
+    const copy = members.length > 1;
+    const bytes = await read(begin, end, signal, copy ? undefined : allocate(end - begin));
+    return members.map(([name, info]) => {
+      const data = bytes.subarray(info.begin - begin, info.end - begin);
+      const tensor = tensorFromBytes(info.dtype, info.shape, data, copy);
+      return [name, tensor as Tensor]; // its data is what its dtype says
     });
   };
 
   async function* entries(
     names?: Iterable<string>,
-    options: ReadOptions = {},
+    { signal, onProgress, concurrency }: ReadOptions = {},
   ): AsyncGenerator<[string, Tensor]> {
-    const { signal, onProgress, concurrency } = options;
-    const wanted =
-      names === undefined
-        ? [...tensors]
-        : [...new Set(names)].map((name): Member => [name, find(name)]);
-    wanted.sort(([, a], [, b]) => a.begin - b.begin || a.end - b.end);
-    const total = wanted.reduce((sum, [, { begin, end }]) => sum + end - begin, 0);
+    const wanted = select(names);
+    const total = sizeOf(wanted);
     let loaded = 0;
     const tasks = groups(wanted).map((group) => ({
       bytes: group.end - group.begin,
-      run: () => loadGroup(group, signal),
+      run: () => load(group, signal),
     }));
     for await (const group of inOrder(tasks, concurrency)) {
       for (const entry of group) {
@@ -139,18 +129,35 @@ function fileOf(source: ByteSource, header: SafetensorsHeader): SafetensorsFile 
       const { dtype, shape, begin, end } = find(name);
       return { dtype, shape, byteLength: end - begin };
     },
-    get: async (name, { signal } = {}) => load(find(name), signal),
+    async get(name, { signal } = {}) {
+      const info = find(name);
+      const [entry] = await load({ ...info, members: [[name, info]] }, signal);
+      return (entry as [string, Tensor])[1]; // one member, one entry
+    },
+    async slice(name, selection, { signal } = {}) {
+      const { dtype, shape, begin } = find(name);
+      const { ranges, shape: result } = sliceByteRanges(dtype, shape, selection);
+      const data = allocate(byteLength(dtype, result));
+      let filled = 0;
+      const tasks = ranges.map(([from, to]) => {
+        const into = data.subarray(filled, filled + to - from);
+        filled += to - from;
+        return { bytes: to - from, run: () => read(begin + from, begin + to, signal, into) };
+      });
+      for await (const _ of inOrder(tasks));
+      return tensorFromBytes(dtype, result, data) as Tensor; // its data is what its dtype says
+    },
+    footprint: (names) => sizeOf(select(names)),
     entries,
     async getAll(names, options) {
       const all = new Map<string, Tensor>();
       for await (const [name, tensor] of entries(names, options)) all.set(name, tensor);
       return all;
     },
-    async *chunks(name, options = {}) {
+    async *chunks(name, { signal } = {}) {
       const { begin, end } = find(name);
       for (let at = begin; at < end; at += chunkSize) {
-        options.signal?.throwIfAborted();
-        yield await read(at, Math.min(chunkSize, end - at), options);
+        yield await read(at, Math.min(at + chunkSize, end), signal);
       }
     },
     async close() {
@@ -185,4 +192,8 @@ function groups(members: readonly Member[]): Group[] {
     }
   }
   return all;
+}
+
+function sizeOf(members: readonly Member[]): number {
+  return members.reduce((sum, [, { begin, end }]) => sum + end - begin, 0);
 }

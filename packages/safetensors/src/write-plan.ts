@@ -46,18 +46,25 @@ export interface WritePlan {
 /** Fixes order, names and offsets. Throws whatever would make a writer stop, before a byte is written. */
 export function planWrite(
   entries: TensorEntries,
-  options: SafetensorsWriteOptions = {},
+  { aliases = "refuse", dataAlignment, metadata = [] }: SafetensorsWriteOptions = {},
 ): WritePlan {
-  const { aliases = "refuse", dataAlignment } = options;
-  const metadata = new Map(namedEntries(options.metadata ?? [], "metadata"));
-  const kept = dropAliases(checkedEntries(entries), aliases, metadata);
-  kept.sort((a, b) => b.rank - a.rank || compareNames(a.name, b.name));
-  const infos: [string, SafetensorsInfo][] = [];
+  const texts = new Map(namedEntries(metadata, "metadata"));
+  return planEntries(dropAliases(checkedEntries(entries), aliases, texts), texts, dataAlignment);
+}
+
+/** The plan of one file for entries that are checked. */
+export function planEntries(
+  entries: readonly CheckedEntry[],
+  metadata: Map<string, string>,
+  dataAlignment?: number,
+): WritePlan {
+  const sorted = [...entries].sort((a, b) => b.rank - a.rank || compareNames(a.name, b.name));
+  const infos = new Map<string, SafetensorsInfo>();
   const tensors: PlannedTensor[] = [];
   let begin = 0;
-  for (const { name, dtype, shape, source, bytes } of kept) {
+  for (const { name, dtype, shape, source, bytes } of sorted) {
     const info = { dtype, shape, begin, end: begin + bytes };
-    infos.push([name, info]);
+    infos.set(name, info);
     tensors.push({ name, source, ...info });
     begin = info.end;
   }

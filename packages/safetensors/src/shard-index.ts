@@ -1,0 +1,72 @@
+import { type BytesLike, TensorjarError } from "@tensorjar/core";
+import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
+import { JsonReader, OPEN_BRACE, QUOTE } from "./json-reader.js";
+
+/** What `model.safetensors.index.json` says. */
+export interface ShardIndex {
+  /** The file of each tensor, in the order of the text. */
+  readonly files: Map<string, string>;
+  /** Texts and numbers of its metadata, as text. */
+  readonly metadata: Map<string, string>;
+}
+
+/**
+ * Parses the index of a sharded model. Throws `not-this-format`, `truncated`, `invalid-utf8`, `invalid-header`,
+ * `duplicate-name`, and `invalid-name` for a shard that is no plain file name.
+ */
+export function parseShardIndex(text: string | BytesLike): ShardIndex {
+  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : toBytes(text);
+  const other = notThisFormat(bytes, "json", "the index of a sharded model");
+  if (other !== undefined) throw other;
+  const json = new JsonReader(bytes, "the index of a sharded model", 0);
+  const files = new Map<string, string>();
+  const metadata = new Map<string, string>();
+  let mapped = false;
+  if (json.next() !== OPEN_BRACE) json.expected("an object");
+  json.object((key, at) => {
+    if (key === "weight_map") {
+      if (mapped) throw json.error("invalid-header", "weight_map is there twice", at);
+      mapped = true;
+      if (json.next() !== OPEN_BRACE) json.expected("weight_map as an object of file names");
+      json.object((name, start) => {
+        json.kind = "tensor";
+        json.name = name;
+        if (json.next() !== QUOTE) json.expected("a file name");
+        if (files.has(name)) throw json.error("duplicate-name", "the name is there twice", start);
+        files.set(name, checkFileName(json.string()));
+        json.kind = "";
+      });
+    } else if (key === "metadata" && json.next() === OPEN_BRACE) {
+      json.object((name) => {
+        if (json.next() === QUOTE) metadata.set(name, json.string());
+        else {
+          const value = json.skip();
+          if (/^[-\d]/.test(value)) metadata.set(name, value);
+        }
+      });
+    } else json.skip();
+  });
+  json.end();
+  if (!mapped) throw json.error("invalid-header", "it has no weight_map", 0);
+  return { files, metadata };
+}
+
+/** Throws `invalid-name` for what could lead out of the model's folder. */
+export function checkFileName(name: string): string {
+  let plain = name.length > 1000 ? "" : name;
+  try {
+    for (let before = ""; before !== plain; ) {
+      before = plain;
+      plain = decodeURIComponent(plain);
+    }
+  } catch {
+    plain = "";
+  }
+  if (plain === "" || plain === "." || /\.\.|[/\\:\p{Cc}]/u.test(plain)) {
+    throw new TensorjarError("invalid-name", `the shard ${quote(name)} is not a plain file name`, {
+      name,
+      hint: "shards lie beside their index, so a name has no folder, no scheme and no %-escape of one",
+    });
+  }
+  return name;
+}
