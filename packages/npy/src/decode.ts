@@ -10,7 +10,7 @@ import type { NpyArray } from "./array.js";
 import { cloneBytes, swapBytes } from "./bytes.js";
 import { type ElementType, swapSize } from "./descr.js";
 import { fortranToC } from "./fortran.js";
-import { type NpyHeaderOptions, type NpyLayout, readLayout } from "./header.js";
+import { type NpyHeader, type NpyHeaderOptions, type NpyLayout, readLayout } from "./header.js";
 import { decodeStrings } from "./strings.js";
 
 export interface NpyReadOptions extends NpyHeaderOptions {
@@ -111,32 +111,47 @@ export function checkDataSize(
 export function decodeData(
   { header, element, count }: NpyLayout,
   data: Uint8Array,
-  { copy = false, fortranOrder = "to-c", voidAs }: NpyReadOptions = {},
+  options: NpyReadOptions = {},
   owned = false,
 ): NpyArray {
-  let { shape } = header;
-  let bytes = data;
-  let own = owned;
-  if (header.fortranOrder && shape.length > 1) {
-    if (fortranOrder === "reject") {
-      throw new TensorjarError(
-        "unsupported",
-        `the array of shape ${shapeText(shape)} is in Fortran order`,
-        { hint: 'fortranOrder: "to-c" converts it' },
-      );
-    }
-    if (fortranOrder === "reverse-shape") shape = [...shape].reverse();
-    else {
-      const converted = fortranToC(data, element.itemSize, shape);
-      own ||= converted !== undefined;
-      bytes = converted ?? data;
-    }
-  }
-  const type =
-    element.dtype === "void" && voidAs !== undefined && dtypeInfo(voidAs).bytes === element.itemSize
-      ? { ...element, dtype: voidAs }
-      : element;
-  return arrayOf(type, shape, count, bytes, own, copy && !own);
+  const shape = arrayShape(header, options);
+  const converted =
+    header.fortranOrder && shape === header.shape
+      ? fortranToC(data, element.itemSize, shape)
+      : undefined;
+  const dtype = voidDType(element, options) ?? element.dtype;
+  const own = owned || converted !== undefined;
+  return arrayOf(
+    { ...element, dtype },
+    shape,
+    count,
+    converted ?? data,
+    own,
+    options.copy === true && !own,
+  );
+}
+
+/** The shape that decoding gives: the header's own, unless it is to be reversed. Throws `unsupported` where Fortran order is refused. */
+export function arrayShape(
+  { fortranOrder, shape }: NpyHeader,
+  { fortranOrder: wish = "to-c" }: NpyReadOptions,
+): readonly number[] {
+  if (!fortranOrder || shape.length < 2 || wish === "to-c") return shape;
+  if (wish === "reverse-shape") return [...shape].reverse();
+  throw new TensorjarError(
+    "unsupported",
+    `the array of shape ${shapeText(shape)} is in Fortran order`,
+    { hint: 'fortranOrder: "to-c" converts it' },
+  );
+}
+
+/** The dtype that void items of its size are read as. */
+export function voidDType(
+  { dtype, itemSize }: ElementType,
+  { voidAs }: NpyReadOptions,
+): DType | undefined {
+  const fits = dtype === "void" && voidAs !== undefined && dtypeInfo(voidAs).bytes === itemSize;
+  return fits ? voidAs : undefined;
 }
 
 /** The array of one element type whose items are `bytes`, in C order. */

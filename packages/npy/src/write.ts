@@ -1,0 +1,31 @@
+import type { Bytes, Chunks, SinkLike } from "@tensorjar/core";
+import { writeChunks } from "@tensorjar/core/codec";
+import type { NpyArray } from "./array.js";
+import { cloneBytes } from "./bytes.js";
+import { type NpyWriteOptions, npyPieces } from "./encode.js";
+
+/**
+ * An .npy file as chunks to pull: the header, then views of the array's data, which must not change until they are
+ * taken. Throws at once, as `encodeNpy` does.
+ */
+export function npyChunks(array: NpyArray, options?: NpyWriteOptions): Chunks {
+  const { byteLength, pieces } = npyPieces(array, options);
+  return { byteLength, chunks: pull(pieces) };
+}
+
+async function* pull(pieces: readonly Uint8Array[]): AsyncGenerator<Bytes> {
+  for (const { buffer, byteOffset, length } of pieces) {
+    yield buffer instanceof ArrayBuffer
+      ? new Uint8Array(buffer, byteOffset, length)
+      : cloneBytes(new Uint8Array(buffer, byteOffset, length));
+  }
+}
+
+/** Writes an .npy file and closes the sink, which is aborted when that fails. Rejects with what `encodeNpy` throws and the sink's errors. */
+export async function writeNpy(
+  sink: SinkLike,
+  array: NpyArray,
+  options?: NpyWriteOptions,
+): Promise<void> {
+  await writeChunks(sink, npyChunks(array, options));
+}
