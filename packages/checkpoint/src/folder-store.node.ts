@@ -1,0 +1,124 @@
+import * as fs from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { TensorjarError } from "@tensorjar/core";
+import { quote, writeChunks } from "@tensorjar/core/codec";
+import { fileSink, fileSource } from "@tensorjar/core/node";
+import { lockFolder } from "./folder-lock.node.js";
+import { errnoOf, ioError } from "./io-error.node.js";
+import { sortedNames } from "./order.js";
+import {
+  alreadyExists,
+  checkedChunks,
+  checkStoreName,
+  notFound,
+  reserved,
+  type Store,
+} from "./store.js";
+
+/**
+ * A store over a folder, which is made when the first file is put. A file appears by being renamed, after it and its
+ * name are on the disk. Temporary files and the lock begin with `.tensorjar-`, and are the only ones ever cleaned up.
+ */
+export function folderStore(path: string | URL): Store {
+  const folder = resolve(path instanceof URL ? fileURLToPath(path) : path);
+  const at = (name: string): string => {
+    checkStoreName(name);
+    return join(folder, name);
+  };
+  return {
+    async stat(name) {
+      const stats = await statFile(at(name));
+      if (stats === undefined) return undefined;
+      const { size, mtimeMs, mtimeNs, ino } = stats;
+      return {
+        size: Number(size),
+        etag: `${ino}-${mtimeNs}-${size}`,
+        modified: Number(mtimeMs),
+      };
+    },
+    async open(name) {
+      const file = at(name);
+      if ((await statFile(file)) === undefined) throw notFound(name);
+      return fileSource(file);
+    },
+    async *list(prefix = "") {
+      const names = await fs.readdir(folder).catch((cause: unknown): string[] => {
+        if (errnoOf(cause) === "ENOENT") return [];
+        throw ioError(cause, folder, "could not be listed");
+      });
+      for (const name of sortedNames(names)) {
+        if (!name.startsWith(prefix) || name.startsWith(reserved)) continue;
+        const stats = await statFile(join(folder, name));
+        if (stats === undefined) continue;
+        yield { name, size: Number(stats.size), modified: Number(stats.mtimeMs) };
+      }
+    },
+    async put(name, chunks, options = {}) {
+      const file = at(name);
+      const { ifAbsent = false, size = 0, signal } = options;
+      if (ifAbsent && (await statFile(file)) !== undefined) throw alreadyExists(name);
+      await makeFolder(folder);
+      await writeChunks(
+        fileSink(file, { ifExists: ifAbsent ? "error" : "replace" }),
+        { byteLength: size, chunks: checkedChunks(name, chunks, options) },
+        signal === undefined ? {} : { signal },
+      );
+      const stats = await statFile(file);
+      return stats === undefined ? {} : { etag: `${stats.ino}-${stats.mtimeNs}-${stats.size}` };
+    },
+    async delete(name) {
+      const file = at(name);
+      await fs.unlink(file).catch((cause: unknown) => {
+        if (errnoOf(cause) !== "ENOENT") throw ioError(cause, file, "could not be deleted");
+      });
+    },
+    async lock(name) {
+      checkStoreName(name);
+      await makeFolder(folder);
+      return lockFolder(folder, name);
+    },
+  };
+}
+
+/** What is known of a regular file; `undefined` when there is none. */
+async function statFile(
+  path: string,
+): Promise<{ size: bigint; mtimeNs: bigint; mtimeMs: bigint; ino: bigint } | undefined> {
+  try {
+    const stats = await fs.stat(path, { bigint: true });
+    return stats.isFile() ? stats : undefined;
+  } catch (cause) {
+    if (/^(ENOENT|ENOTDIR)$/.test(errnoOf(cause))) return undefined;
+    throw ioError(cause, path, "could not be looked up");
+  }
+}
+
+/** Makes a folder and those above it, durably: without that, a crash could lose the folder with what is in it. */
+async function makeFolder(folder: string): Promise<void> {
+  let first: string | undefined;
+  try {
+    first = await fs.mkdir(folder, { recursive: true });
+  } catch (cause) {
+    if (errnoOf(cause) === "EEXIST") {
+      throw new TensorjarError("io", `${quote(folder)} is a file, not a folder`, {
+        path: folder,
+        errno: "ENOTDIR",
+      });
+    }
+    throw ioError(cause, folder, "could not be made");
+  }
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    await syncFolder(dirname(made));
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await fs.open(folder, "r");
+    await handle.sync().finally(() => handle.close());
+  } catch {
+    // Not every system opens or syncs folders; the file itself is written durably.
+  }
+}

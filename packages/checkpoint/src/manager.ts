@@ -1,0 +1,330 @@
+import { type Bytes, type Chunks, TensorjarError } from "@tensorjar/core";
+import { allocate, describe } from "@tensorjar/core/codec";
+import type { LeafAdapter } from "@tensorjar/tree";
+import { watchAdapters } from "./adapters.js";
+import { Catalog, fileName, metricsOf } from "./catalog.js";
+import type { CheckpointFormat } from "./format.js";
+import { candidates, checkNamed, findCheckpoint, type Skipped, type Which } from "./recovery.js";
+import { type RestoreOptions, restoreSnapshot } from "./restore.js";
+import { type CheckpointInfo, keepLatest, type RetentionPolicy } from "./retention.js";
+import { safetensorsCheckpoint } from "./safetensors-format.js";
+import { Failures, type Saving } from "./saving.js";
+import { copySnapshot, type Snapshot, type SnapshotOptions, stagingBytes } from "./snapshot.js";
+import { readState, readStateAsync, type TrainingState } from "./state.js";
+import type { Store, StoreLock } from "./store.js";
+
+export interface CheckpointsOptions {
+  /** The container (default {@link safetensorsCheckpoint}). */
+  format?: CheckpointFormat;
+  /** What stays after a save (default `keepLatest(3)`). The newest, the one just saved and the one restored from always do. */
+  keep?: RetentionPolicy;
+  /** What `save` does while one is under way: queues, resolves as the one under way does, or rejects with `locked`. */
+  onBusy?: "wait" | "skip" | "error";
+  adapters?: readonly LeafAdapter[];
+  statics?: "error" | "skip";
+  names?: NonNullable<SnapshotOptions["names"]>;
+  compression?: "stored" | "deflate";
+}
+
+/** The checkpoints of one run in a store: one file per step. */
+export interface Checkpoints {
+  /**
+   * Saves in the background; resolves when the file is durable. The state is copied before the call returns, and may
+   * change at once (with asynchronous adapters: once `snapshotted` resolves). A step that exists is replaced.
+   * Awaiting `snapshotted` waits for the save before, so that a loop never runs ahead of the disk.
+   * A failure that nobody awaited is thrown by the next call. Rejects with `locked` while another writer has the store.
+   */
+  save(state: TrainingState): Saving;
+  /**
+   * Restores the newest checkpoint that is whole, or the one asked for, into a live state, as `restoreSnapshot` does.
+   * Resolves to `undefined` where there is none. `skipped` names newer ones that are damaged. Rejects with
+   * `tree-mismatch`, `not-found` (that step, that metric), and `invalid-checkpoint` when none is whole.
+   */
+  restore(
+    state: TrainingState,
+    options?: RestoreOptions & { which?: Which },
+  ): Promise<{ step: number; snapshot: Snapshot; skipped: readonly Skipped[] } | undefined>;
+  /** As `restore`, without a live state. */
+  load(which?: Which): Promise<{ snapshot: Snapshot; skipped: readonly Skipped[] } | undefined>;
+  /** By step, the lowest first. */
+  list(): Promise<readonly CheckpointInfo[]>;
+  /** Reads all of the newest, or of the one asked for, and rejects when it is not whole; `not-found` where there is none. */
+  verify(which?: Which): Promise<CheckpointInfo>;
+  /** Resolves when every save made so far is durable. */
+  flush(): Promise<void>;
+  /** As `flush`, and gives the store free for another writer. */
+  close(): Promise<void>;
+}
+
+/**
+ * Manages the checkpoints in a store. Nothing is read or locked before it is needed; only saving takes the lock.
+ * Throws `invalid-argument`.
+ */
+export function openCheckpoints(store: Store, options: CheckpointsOptions = {}): Checkpoints {
+  return new Manager(store, options);
+}
+
+/** A state that was copied, and the file it makes. */
+interface Captured {
+  readonly snapshot: Snapshot;
+  readonly file: Chunks | AsyncIterable<Bytes>;
+}
+
+class Manager implements Checkpoints {
+  readonly #store: Store;
+  readonly #format: CheckpointFormat;
+  readonly #keep: RetentionPolicy;
+  readonly #onBusy: "wait" | "skip" | "error";
+  readonly #options: SnapshotOptions;
+  readonly #catalog: Catalog;
+  readonly #failures = new Failures();
+  readonly #damaged = new Set<string>();
+  #lock: StoreLock | undefined;
+  #staging: Bytes | undefined;
+  #underWay = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #current: Promise<CheckpointInfo> | undefined;
+  #restored: number | undefined;
+  #uncleaned: unknown;
+  #closed: Promise<void> | undefined;
+  #asynchronous = false;
+
+  constructor(store: Store, options: CheckpointsOptions) {
+    const {
+      format = safetensorsCheckpoint,
+      keep = keepLatest(3),
+      onBusy = "wait",
+      ...rest
+    } = options;
+    if (typeof keep !== "function") {
+      throw new TensorjarError("invalid-argument", `keep is ${describe(keep)}`, {
+        name: "keep",
+        hint: "give a policy such as keepLatest(3)",
+      });
+    }
+    if (!["wait", "skip", "error"].includes(onBusy)) {
+      throw new TensorjarError("invalid-argument", `onBusy is ${describe(onBusy)}`, {
+        name: "onBusy",
+        hint: 'give "wait", "skip" or "error"',
+      });
+    }
+    this.#store = store;
+    this.#format = format;
+    this.#keep = keep;
+    this.#onBusy = onBusy;
+    this.#options = rest;
+    this.#catalog = new Catalog(store, format);
+  }
+
+  save(state: TrainingState): Saving {
+    try {
+      this.#begin();
+      const busy = this.#underWay > 0 ? this.#current : undefined;
+      if (busy !== undefined && this.#onBusy !== "wait") {
+        if (this.#onBusy === "error") {
+          throw new TensorjarError("locked", "a save is still under way", {
+            hint: 'await it, or open with onBusy: "wait" or "skip"',
+          });
+        }
+        return new Failures().watch(busy, Promise.resolve()); // reported by the save under way
+      }
+      return this.#enqueue(this.#capture(state));
+    } catch (error) {
+      const failed = Promise.reject(error);
+      return this.#failures.watch(failed, failed);
+    }
+  }
+
+  /** The file of the state as it is now. Everything that takes long with many tensors is done before this returns. */
+  #capture(state: TrainingState): Captured | Promise<Captured> {
+    const wasFree = this.#underWay === 0;
+    const copy = (live: Snapshot): Captured => {
+      const bytes = stagingBytes(live);
+      let staging = wasFree ? this.#staging : undefined;
+      if (staging === undefined || staging.length < bytes) {
+        staging = allocate(bytes);
+        if (wasFree) this.#staging = staging;
+      }
+      const snapshot = copySnapshot(live, staging);
+      return { snapshot, file: this.#format.chunks(snapshot, this.#options) };
+    };
+    if (this.#asynchronous) return readStateAsync(state, this.#options).then(copy);
+    const { adapters, reads } = watchAdapters(this.#options.adapters ?? []);
+    try {
+      return copy(readState(state, { ...this.#options, adapters }));
+    } catch (error) {
+      if (!reads.asynchronous) throw error;
+      this.#asynchronous = true;
+      return readStateAsync(state, this.#options).then(copy);
+    }
+  }
+
+  #enqueue(captured: Captured | Promise<Captured>): Saving {
+    this.#underWay++;
+    const before = this.#last;
+    const work = (async () => {
+      try {
+        await before;
+        return await this.#write(await captured);
+      } finally {
+        this.#underWay--;
+      }
+    })();
+    this.#current = work;
+    this.#last = work.catch(() => {});
+    const snapshotted = Promise.all([captured, before]).then(() => {});
+    return this.#failures.watch(work, snapshotted);
+  }
+
+  async #write({ snapshot, file }: Captured): Promise<CheckpointInfo> {
+    this.#lock ??= await this.#store.lock?.("checkpoints");
+    await this.#checkLock();
+    const { step, metrics } = snapshot;
+    const name = fileName(step, this.#format.extension);
+    const replaced = (await this.#store.stat(name)) !== undefined;
+    const size = "byteLength" in file ? { size: file.byteLength } : {};
+    const counted = { bytes: 0 };
+    await this.#store.put(
+      name,
+      this.#guarded("chunks" in file ? file.chunks : file, counted),
+      size,
+    );
+    this.#damaged.delete(name);
+    const info: CheckpointInfo = {
+      step,
+      name,
+      size: counted.bytes,
+      ...metricsOf(metrics),
+      ...(replaced ? { replaced } : {}),
+    };
+    await this.#clean(info);
+    return info;
+  }
+
+  /** A writer that lost its lock must not commit. */
+  async #checkLock(): Promise<void> {
+    try {
+      await this.#lock?.check?.();
+    } catch (error) {
+      this.#lock = undefined;
+      throw error;
+    }
+  }
+
+  async *#guarded(
+    chunks: AsyncIterable<Bytes>,
+    counted: { bytes: number },
+  ): AsyncGenerator<Bytes, void, undefined> {
+    for await (const chunk of chunks) {
+      counted.bytes += chunk.length;
+      yield chunk;
+    }
+    await this.#checkLock();
+  }
+
+  /** Deletes what need not stay. A failure does not undo the save: it is tried again after the next, and told by `flush`. */
+  async #clean(saved: CheckpointInfo): Promise<void> {
+    try {
+      await this.#catalog.wrote(saved);
+      const listed = await this.#catalog.infos();
+      const good = listed
+        .filter(({ info, readable }) => readable && !this.#damaged.has(info.name))
+        .map(({ info }) => info);
+      const kept = this.#keep(good);
+      const newest = good.at(-1)?.step;
+      for (const { step, name } of good) {
+        if (kept.has(step) || step === saved.step) continue;
+        if (step === newest || step === this.#restored) continue;
+        await this.#store.delete(name);
+      }
+      this.#uncleaned = undefined;
+    } catch (error) {
+      this.#uncleaned = error;
+    }
+  }
+
+  async restore(
+    state: TrainingState,
+    { which, ...options }: RestoreOptions & { which?: Which } = {},
+  ): Promise<{ step: number; snapshot: Snapshot; skipped: readonly Skipped[] } | undefined> {
+    const { adapters, statics, names } = this.#options;
+    const found = await this.#find(which, options);
+    if (found === undefined) return undefined;
+    const { snapshot, skipped } = found;
+    restoreSnapshot(snapshot, state, {
+      ...(adapters === undefined ? {} : { adapters }),
+      ...(statics === undefined ? {} : { statics }),
+      ...(names === undefined ? {} : { names }),
+      ...options,
+    });
+    this.#restored = snapshot.step;
+    return { step: snapshot.step, snapshot, skipped };
+  }
+
+  load(which?: Which): Promise<{ snapshot: Snapshot; skipped: readonly Skipped[] } | undefined> {
+    return this.#find(which, {});
+  }
+
+  async #find(
+    which: Which | undefined,
+    options: RestoreOptions,
+  ): Promise<{ snapshot: Snapshot; skipped: readonly Skipped[] } | undefined> {
+    await this.#idle();
+    const found = await findCheckpoint(this.#store, this.#format, this.#catalog, which, options);
+    for (const { name } of found?.skipped ?? []) this.#damaged.add(name);
+    return found;
+  }
+
+  async list(): Promise<readonly CheckpointInfo[]> {
+    await this.#idle();
+    return (await this.#catalog.infos()).map(({ info }) => info);
+  }
+
+  async verify(which: Which = "latest"): Promise<CheckpointInfo> {
+    await this.#idle();
+    const [first] = await candidates(this.#catalog, which);
+    if (first === undefined) {
+      throw new TensorjarError("not-found", "there is no checkpoint to verify");
+    }
+    const source = this.#store.open(first.name);
+    const verified = await (this.#format.verify?.(source) ?? this.#format.load(source));
+    checkNamed(first, verified.step);
+    return { ...first, ...metricsOf(verified.metrics) };
+  }
+
+  async flush(): Promise<void> {
+    await this.#idle();
+    const failure = this.#uncleaned;
+    this.#uncleaned = undefined;
+    if (failure !== undefined) throw failure;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    await this.#last;
+    const lock = this.#lock;
+    this.#lock = undefined;
+    this.#staging = undefined;
+    await lock?.release();
+    this.#failures.throwUnseen();
+    if (this.#uncleaned !== undefined) throw this.#uncleaned;
+  }
+
+  #begin(): void {
+    this.#failures.throwUnseen();
+    if (this.#closed === undefined) return;
+    throw new TensorjarError("invalid-argument", "these checkpoints were closed before", {
+      hint: "open them again with openCheckpoints",
+    });
+  }
+
+  async #idle(): Promise<void> {
+    this.#begin();
+    await this.#last;
+    this.#failures.throwUnseen();
+  }
+}

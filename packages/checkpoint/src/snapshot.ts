@@ -1,0 +1,165 @@
+import {
+  type Bytes,
+  type DType,
+  type Tensor,
+  TensorjarError,
+  type TensorOf,
+} from "@tensorjar/core";
+import {
+  allocate,
+  checkTensor,
+  describe,
+  tensorBytes,
+  tensorFromBytes,
+} from "@tensorjar/core/codec";
+import { checkStep, type Json, jsonText, parseJson } from "./json.js";
+import { readMetrics, readState, type StateOptions, type TrainingState } from "./state.js";
+
+/** An optimizer as it was saved. */
+export interface OptimizerSnapshot {
+  /** Updates made: by the optimizer as a whole, or for each parameter by its path. */
+  readonly step: number | ReadonlyMap<string, number>;
+  /** Slot (`exp_avg`) → path of the parameter → array. */
+  readonly slots: ReadonlyMap<string, ReadonlyMap<string, Tensor>>;
+  readonly hyperparameters?: Json;
+}
+
+/** A checkpoint in memory, whatever file it comes from: frozen, with arrays of its own. */
+export interface Snapshot {
+  /** The schema's version. */
+  readonly version: number;
+  /** Completed updates. */
+  readonly step: number;
+  readonly params: ReadonlyMap<string, Tensor>;
+  readonly optimizers: ReadonlyMap<string, OptimizerSnapshot>;
+  readonly config: Json;
+  /** The configuration as the file holds it, byte for byte. */
+  readonly configText: string;
+  readonly metrics?: Readonly<Record<string, number>>;
+  readonly extra: ReadonlyMap<string, Tensor>;
+}
+
+export interface SnapshotOptions extends StateOptions {
+  /** How paths in the tree are called in an `.npz` and back, where a path is no name the schema allows. */
+  names?: { toFile(path: string): string; toTree(name: string): string };
+  /** Of the members of an `.npz` (default `"stored"`). */
+  compression?: "stored" | "deflate";
+}
+
+/**
+ * A copy of the live state, taken before the call returns.
+ * Throws `invalid-argument` for what a checkpoint cannot hold, and what `flattenTree` throws.
+ */
+export function takeSnapshot(state: TrainingState, options: SnapshotOptions = {}): Snapshot {
+  return mapSnapshot(readState(state, options), (tensor) =>
+    tensorFromBytes(tensor.dtype, tensor.shape, tensorBytes(tensor), true),
+  );
+}
+
+/** The bytes that {@link copySnapshot} needs for the arrays of a snapshot. */
+export function stagingBytes(snapshot: Snapshot): number {
+  let bytes = 0;
+  for (const tensor of tensorsOf(snapshot)) bytes += alignedBytes(tensor);
+  return bytes;
+}
+
+/** A copy whose arrays lie one after another in `staging`, which is at least {@link stagingBytes} long. */
+export function copySnapshot(
+  snapshot: Snapshot,
+  staging: Bytes = allocate(stagingBytes(snapshot)),
+): Snapshot {
+  let at = 0;
+  return mapSnapshot(snapshot, (tensor) => {
+    const own = staging.subarray(at, at + tensor.data.byteLength);
+    own.set(tensorBytes(tensor));
+    at += alignedBytes(tensor);
+    return tensorFromBytes(tensor.dtype, tensor.shape, own);
+  });
+}
+
+function alignedBytes(tensor: Tensor): number {
+  return Math.ceil(tensor.data.byteLength / 8) * 8;
+}
+
+function* tensorsOf(snapshot: Snapshot): Generator<Tensor> {
+  yield* snapshot.params.values();
+  for (const { slots } of snapshot.optimizers.values()) {
+    for (const slot of slots.values()) yield* slot.values();
+  }
+  yield* snapshot.extra.values();
+}
+
+function mapSnapshot(snapshot: Snapshot, copy: (tensor: Tensor) => TensorOf<DType>): Snapshot {
+  const own = (tensor: Tensor): Tensor => {
+    const { dtype, shape, data } = copy(tensor);
+    return { dtype, shape: [...shape], data } as Tensor; // `copy` keeps the dtype, which the union cannot express
+  };
+  const all = (tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> =>
+    mapValues(tensors, own);
+  return freezeSnapshot({
+    ...snapshot,
+    params: all(snapshot.params),
+    optimizers: mapValues(snapshot.optimizers, (optimizer) => ({
+      ...optimizer,
+      slots: mapValues(optimizer.slots, all),
+    })),
+    extra: all(snapshot.extra),
+  });
+}
+
+/** The snapshot with everything frozen that can be; `Map`s are readonly by their type alone. */
+export function freezeSnapshot(snapshot: Snapshot): Snapshot {
+  for (const tensor of tensorsOf(snapshot)) Object.freeze(Object.freeze(tensor).shape);
+  for (const optimizer of snapshot.optimizers.values()) Object.freeze(optimizer);
+  if (snapshot.metrics !== undefined) Object.freeze(snapshot.metrics);
+  return Object.freeze(snapshot);
+}
+
+function mapValues<T, R>(map: ReadonlyMap<string, T>, fn: (value: T) => R): Map<string, R> {
+  return new Map(Array.from(map, ([key, value]) => [key, fn(value)]));
+}
+
+/** Whether `value` is a snapshot, not a live state. */
+export function isSnapshot(value: TrainingState | Snapshot): value is Snapshot {
+  return typeof value === "object" && value !== null && "configText" in value;
+}
+
+/**
+ * A snapshot to write: a live state is copied at once; a snapshot is checked, since anyone may have made it.
+ * Its `configText` is kept as long as it says the same as its `config`.
+ */
+export function toSnapshot(given: TrainingState | Snapshot, options: SnapshotOptions): Snapshot {
+  if (!isSnapshot(given)) return copySnapshot(readState(given, options));
+  checkStep(given.step, "step");
+  checkTensors(given.params, "params");
+  checkTensors(given.extra, "extra");
+  checkMap(given.optimizers, "optimizers");
+  for (const [name, { step, slots, hyperparameters }] of given.optimizers) {
+    const path = `optimizers.${name}`;
+    if (typeof step === "number") checkStep(step, `${path}.step`);
+    else {
+      checkMap(step, `${path}.step`);
+      for (const [key, value] of step) checkStep(value, `${path}.step.${key}`);
+    }
+    checkMap(slots, `${path}.slots`);
+    for (const [slot, tensors] of slots) checkTensors(tensors, `${path}.${slot}`);
+    if (hyperparameters !== undefined) jsonText(hyperparameters, `${path}.hyperparameters`);
+  }
+  if (given.metrics !== undefined) readMetrics(given.metrics);
+  const config = jsonText(given.config, "config");
+  const kept = jsonText(parseJson(given.configText, "config"), "config") === config;
+  return kept ? given : { ...given, configText: config };
+}
+
+function checkTensors(tensors: unknown, path: string): void {
+  checkMap(tensors, path);
+  for (const [name, tensor] of tensors) checkTensor(tensor, `${path}.${String(name)}`);
+}
+
+function checkMap(value: unknown, path: string): asserts value is ReadonlyMap<unknown, unknown> {
+  if (Object.prototype.toString.call(value) === "[object Map]") return;
+  throw new TensorjarError("invalid-argument", `${path} of a snapshot is ${describe(value)}`, {
+    path,
+    hint: "a snapshot holds Maps by path; a live state has no `configText`",
+  });
+}

@@ -1,0 +1,30 @@
+/** Bytes that are handled before other work on the thread gets its turn: 8 MiB. */
+export const pieceBytes: number = 8 << 20;
+
+/**
+ * Resolves in a new turn of the event loop, after whatever else is waiting.
+ * A message, not a timer: browsers slow nested timers down, and tests replace them.
+ */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}
+
+/** Counts bytes handled on the thread, and gives way to other work before a step would exceed {@link pieceBytes}. */
+export class Turns {
+  #handled = 0;
+
+  async take(bytes: number): Promise<void> {
+    if (this.#handled > 0 && this.#handled + bytes > pieceBytes) {
+      await nextTurn();
+      this.#handled = 0;
+    }
+    this.#handled += bytes;
+  }
+}
