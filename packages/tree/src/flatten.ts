@@ -27,16 +27,15 @@ export async function flattenTreeAsync(
   tree: unknown,
   options: TreeOptions = {},
 ): Promise<Map<string, Tensor>> {
-  const reads = collect(tree, options, ({ value, tensor, adapter }) =>
-    adapter === undefined ? (tensor ?? unchecked(value)) : adapter.read(value),
+  const reads = collect(tree, options, ({ path, value, tensor, adapter }) => {
+    if (adapter === undefined) return tensor ?? unchecked(value);
+    const read = Promise.resolve(adapter.read(value)).then((result) => checked(result, path));
+    read.catch(() => {}); // awaited below, unless the walk throws first
+    return read;
+  });
+  return new Map(
+    await Promise.all([...reads].map(async ([path, read]) => [path, await read] as const)),
   );
-  const pairs = [...reads].map(
-    async ([path, read]): Promise<[string, Tensor]> => [
-      path,
-      isPromise(read) ? checked(await read, path) : read,
-    ],
-  );
-  return new Map(await Promise.all(pairs));
 }
 
 function collect<T>(tree: unknown, options: TreeOptions, read: (leaf: Leaf) => T): Map<string, T> {

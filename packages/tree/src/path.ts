@@ -23,12 +23,12 @@ export function byCodePoint(a: string, b: string): number {
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
-    // A surrogate stands for a code point above every other unit.
-    if (x !== y) return x >= 0xd800 && y >= 0xd800 ? aboveBasic(x) - aboveBasic(y) : x - y;
+    if (x !== y) return rank(x) - rank(y);
   }
   return a.length - b.length;
 }
 
-function aboveBasic(unit: number): number {
-  return unit < 0xe000 ? unit + 0x2000 : unit;
+/** Surrogates stand for code points above every other unit. */
+function rank(unit: number): number {
+  return unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
