@@ -1,15 +1,16 @@
-import { inflatePrefix, inflateSync } from "#deflate";
 import { isTensorjarError, TensorjarError } from "@tensorjar/core";
 import { crc32, quote } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { checkDataSize, decodeData, type NpyReadOptions, readLayout } from "@tensorjar/npy/codec";
+import { inflatePrefix, inflateSync } from "#deflate";
 import type { Entry } from "./directory.js";
 
 // What a member's bytes hold, once they are at hand.
 
 /** The content of a member whose compressed bytes are `raw`: a view of them where it is stored. Throws `checksum-mismatch`. */
 export function contentSync(entry: Entry, raw: Uint8Array): Uint8Array {
-  const content = entry.method === "stored" ? raw : inflating(entry, () => inflateSync(raw, entry.size));
+  const content =
+    entry.method === "stored" ? raw : inflating(entry, () => inflateSync(raw, entry.size));
   checkContent(entry, content.length, crc32(content));
   return content;
 }
@@ -83,8 +84,13 @@ export function isArray(content: Uint8Array): boolean {
  * The array that a member's verified content is. `owned` content may become part of the result; of other content it
  * is a view where that is aligned. Throws as `decodeNpy` does, naming the member.
  */
-export function arrayOf(entry: Entry, content: Uint8Array, options: NpyReadOptions, owned: boolean): NpyArray {
-  return inMember(entry, () => {
+export function arrayOf(
+  entry: Entry,
+  content: Uint8Array,
+  options: NpyReadOptions,
+  owned: boolean,
+): NpyArray {
+  return inMember(entry.name, () => {
     const layout = readLayout(content, options);
     checkDataSize(layout, content.length);
     return decodeData(layout, content.subarray(layout.header.dataOffset), options, owned);
@@ -92,7 +98,7 @@ export function arrayOf(entry: Entry, content: Uint8Array, options: NpyReadOptio
 }
 
 /** Runs `work` and names the member in what it throws. */
-export function inMember<T>(entry: Entry, work: () => T): T {
+export function inMember<T>(name: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -100,8 +106,8 @@ export function inMember<T>(entry: Entry, work: () => T): T {
     const { hint: _, ...details } = error.details; // the message ends with it already
     throw new TensorjarError(
       error.code,
-      `member ${quote(entry.name)}: ${error.message}`,
-      { ...details, name: entry.name },
+      `member ${quote(name)}: ${error.message}`,
+      { ...details, name },
       { cause: error },
     );
   }

@@ -3,8 +3,8 @@ import { quote, toBytes } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { checkReadOptions, type NpyReadOptions } from "@tensorjar/npy/codec";
 import { arrayOf, contentPrefix, contentSync, isArray, magicLength } from "./content.js";
-import { checkPurpose, type Entry, parseDirectory } from "./directory.js";
-import { endWindow, findDirectory, noArchive } from "./end-record.js";
+import { type Entry, namesNoArray, parseDirectory } from "./directory.js";
+import { anotherFormat, endWindow, findDirectory, noArchive } from "./end-record.js";
 import { checkReadable, contentStart } from "./local-header.js";
 import { hasArrayName } from "./names.js";
 
@@ -32,7 +32,8 @@ export function decodeNpz(
   if (!("place" in found)) throw noArchive(head, file.length, found.fault);
   const { place } = found;
   const entries = parseDirectory(file.subarray(place.start, place.start + place.length), place);
-  checkPurpose(entries, head);
+  const other = namesNoArray(entries) ? anotherFormat(head) : undefined;
+  if (other !== undefined) throw other;
   const arrays = new Map<string, NpyArray>();
   for (const entry of select(entries, options.names)) {
     if (options.names === undefined && isSkipped(entry)) continue;
@@ -40,10 +41,17 @@ export function decodeNpz(
     const region = file.subarray(entry.offset, entry.limit);
     const start = contentStart(entry, region);
     const raw = region.subarray(start, start + entry.compressedSize);
-    if (options.names === undefined && !hasArrayName(entry.name) && !isArray(contentPrefix(entry, raw, magicLength)))
+    if (
+      options.names === undefined &&
+      !hasArrayName(entry.name) &&
+      !isArray(contentPrefix(entry, raw, magicLength))
+    )
       continue;
     take(entry);
-    arrays.set(entry.key, arrayOf(entry, contentSync(entry, raw), options, entry.method === "deflate"));
+    arrays.set(
+      entry.key,
+      arrayOf(entry, contentSync(entry, raw), options, entry.method === "deflate"),
+    );
   }
   return arrays;
 }
@@ -64,11 +72,15 @@ export function budget(options: NpzReadOptions): (entry: Entry) => void {
   checkReadOptions(options);
   const { maxInflatedBytes = Number.POSITIVE_INFINITY } = options;
   if (typeof maxInflatedBytes !== "number" || !(maxInflatedBytes >= 0)) {
-    throw new TensorjarError("invalid-argument", `maxInflatedBytes is ${String(maxInflatedBytes)}`, {
-      name: "maxInflatedBytes",
-      expected: "a number of bytes",
-      actual: maxInflatedBytes,
-    });
+    throw new TensorjarError(
+      "invalid-argument",
+      `maxInflatedBytes is ${String(maxInflatedBytes)}`,
+      {
+        name: "maxInflatedBytes",
+        expected: "a number of bytes",
+        actual: maxInflatedBytes,
+      },
+    );
   }
   let total = 0;
   return ({ name, size, offset }) => {
@@ -77,13 +89,22 @@ export function budget(options: NpzReadOptions): (entry: Entry) => void {
     throw new TensorjarError(
       "limit-exceeded",
       `with member ${quote(name)} of ${size} bytes the members read come to ${total}, over the limit of ${maxInflatedBytes}`,
-      { name, offset, expected: maxInflatedBytes, actual: total, hint: "maxInflatedBytes sets the limit" },
+      {
+        name,
+        offset,
+        expected: maxInflatedBytes,
+        actual: total,
+        hint: "maxInflatedBytes sets the limit",
+      },
     );
   };
 }
 
 /** The entries called `names`, with or without `.npy`, in the archive's order; all without `names`. Throws `not-found`. */
-export function select(entries: readonly Entry[], names: Iterable<string> | undefined): readonly Entry[] {
+export function select(
+  entries: readonly Entry[],
+  names: Iterable<string> | undefined,
+): readonly Entry[] {
   if (names === undefined) return entries;
   if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
     throw new TensorjarError("invalid-argument", "names is no list of names", {
@@ -106,7 +127,10 @@ export function finder(entries: readonly Entry[]): (name: string) => Entry {
     const some = entries.slice(0, 5).map(({ key }) => quote(key));
     throw new TensorjarError("not-found", `the archive holds no member ${quote(String(name))}`, {
       name,
-      hint: some.length === 0 ? "it is empty" : `it has ${some.join(", ")}${entries.length > 5 ? ", ..." : ""}`,
+      hint:
+        some.length === 0
+          ? "it is empty"
+          : `it has ${some.join(", ")}${entries.length > 5 ? ", ..." : ""}`,
     });
   };
 }

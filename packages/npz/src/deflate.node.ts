@@ -20,7 +20,11 @@ export function inflateSync(data: Uint8Array, size: number): Uint8Array {
 }
 
 /** As the portable function, on a thread of the pool. */
-export function inflate(data: Uint8Array, size: number, _signal?: AbortSignal): Promise<Uint8Array> {
+export function inflate(
+  data: Uint8Array,
+  size: number,
+  _signal?: AbortSignal,
+): Promise<Uint8Array> {
   if (Math.max(data.length, size) > maxAtOnce) return inflateLarge(data, size);
   return new Promise((resolve, reject) => {
     zlib.inflateRaw(data, options(size), (error, content) => {
@@ -60,7 +64,9 @@ export async function* inflateChunks(
   for await (const part of inflater) yield plain(part);
 }
 
-async function* split(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* split(
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   for await (const data of pieces) {
     for (let at = 0; at < data.length; at += maxAtOnce) yield data.subarray(at, at + maxAtOnce);
   }

@@ -1,7 +1,14 @@
 import { TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
-import { type DirectoryPlace, invalidArchive, notAnArchive } from "./end-record.js";
-import { centralSignature, extraField, placeholder16, placeholder32, readUint64, viewOf } from "./fields.js";
+import { type DirectoryPlace, invalidArchive } from "./end-record.js";
+import {
+  centralSignature,
+  extraField,
+  placeholder16,
+  placeholder32,
+  readUint64,
+  viewOf,
+} from "./fields.js";
 import { arrayName, decodeCp437, decodeUtf8, hasArrayName } from "./names.js";
 
 /** One member of an archive, as the central directory lists it. */
@@ -50,13 +57,19 @@ export function parseDirectory(bytes: Uint8Array, place: DirectoryPlace): Entry[
     const left = bytes.length - at;
     const offset = place.start + at;
     if (left < centralLength || view.getUint32(at, true) !== centralSignature) {
-      throw invalidArchive(`entry ${entries.length} of the directory, at ${offset}, is not a directory entry`, { offset });
+      throw invalidArchive(
+        `entry ${entries.length} of the directory, at ${offset}, is not a directory entry`,
+        { offset },
+      );
     }
     const nameEnd = centralLength + view.getUint16(at + 28, true);
     const extraEnd = nameEnd + view.getUint16(at + 30, true);
     const end = extraEnd + view.getUint16(at + 32, true);
     if (end > left) {
-      throw invalidArchive(`entry ${entries.length} of the directory, at ${offset}, runs past its end`, { offset });
+      throw invalidArchive(
+        `entry ${entries.length} of the directory, at ${offset}, runs past its end`,
+        { offset },
+      );
     }
     const entry = readEntry(bytes.subarray(at, at + end), nameEnd, extraEnd, place.start, offset);
     const twin = keys.get(entry.key);
@@ -66,17 +79,26 @@ export function parseDirectory(bytes: Uint8Array, place: DirectoryPlace): Entry[
     at += end;
   }
   if (entries.length !== place.count) {
-    throw invalidArchive(`the directory holds ${entries.length} entries, the end record counts ${place.count}`, {
-      offset: place.start,
-      expected: place.count,
-      actual: entries.length,
-    });
+    throw invalidArchive(
+      `the directory holds ${entries.length} entries, the end record counts ${place.count}`,
+      {
+        offset: place.start,
+        expected: place.count,
+        actual: entries.length,
+      },
+    );
   }
   setLimits(entries, place.start);
   return entries;
 }
 
-function readEntry(bytes: Uint8Array, nameEnd: number, extraEnd: number, directory: number, at: number): Entry {
+function readEntry(
+  bytes: Uint8Array,
+  nameEnd: number,
+  extraEnd: number,
+  directory: number,
+  at: number,
+): Entry {
   const view = viewOf(bytes);
   const flags = view.getUint16(8, true);
   const methodNumber = view.getUint16(10, true);
@@ -93,8 +115,14 @@ function readEntry(bytes: Uint8Array, nameEnd: number, extraEnd: number, directo
   const compressedSize = wide(view.getUint32(20, true));
   const offset = wide(view.getUint32(42, true));
   const disk = view.getUint16(34, true);
-  if (disk !== 0 && !(disk === placeholder16 && zip64?.byteLength === used + 4 && zip64.getUint32(used, true) === 0)) {
-    throw invalidArchive(`member ${quote(name)} lies on disk ${disk} of an archive that has one`, { name, offset: at });
+  if (
+    disk !== 0 &&
+    !(disk === placeholder16 && zip64?.byteLength === used + 4 && zip64.getUint32(used, true) === 0)
+  ) {
+    throw invalidArchive(`member ${quote(name)} lies on disk ${disk} of an archive that has one`, {
+      name,
+      offset: at,
+    });
   }
   if (offset + localLength + nameBytes.length + compressedSize > directory) {
     throw invalidArchive(
@@ -103,12 +131,15 @@ function readEntry(bytes: Uint8Array, nameEnd: number, extraEnd: number, directo
     );
   }
   if (methodNumber === 0 && (flags & encryptedFlags) === 0 && size !== compressedSize) {
-    throw invalidArchive(`stored member ${quote(name)} has two sizes: ${compressedSize} and ${size} bytes`, {
-      name,
-      offset: at,
-      expected: compressedSize,
-      actual: size,
-    });
+    throw invalidArchive(
+      `stored member ${quote(name)} has two sizes: ${compressedSize} and ${size} bytes`,
+      {
+        name,
+        offset: at,
+        expected: compressedSize,
+        actual: size,
+      },
+    );
   }
   const method = methodNumber === 0 ? "stored" : methodNumber === 8 ? "deflate" : methodNumber;
   return {
@@ -129,13 +160,20 @@ function readName(bytes: Uint8Array, mustBeUtf8: boolean, at: number): string {
   const utf8 = decodeUtf8(bytes);
   const name = utf8 ?? decodeCp437(bytes);
   if (utf8 === undefined && mustBeUtf8) {
-    throw new TensorjarError("invalid-utf8", `the member name ${quote(name)} is flagged UTF-8 and is none`, {
+    throw new TensorjarError(
+      "invalid-utf8",
+      `the member name ${quote(name)} is flagged UTF-8 and is none`,
+      {
+        name,
+        offset: at,
+      },
+    );
+  }
+  if (name.includes("\0")) {
+    throw new TensorjarError("invalid-name", `the member name ${quote(name)} holds a NUL`, {
       name,
       offset: at,
     });
-  }
-  if (name.includes("\0")) {
-    throw new TensorjarError("invalid-name", `the member name ${quote(name)} holds a NUL`, { name, offset: at });
   }
   return name;
 }
@@ -153,24 +191,29 @@ function setLimits(entries: readonly Entry[], directory: number): void {
   const byOffset = [...entries].sort((a, b) => a.offset - b.offset);
   const first = byOffset[0]?.offset ?? directory;
   if (first !== 0) {
-    throw invalidArchive(`${first} bytes stand before the archive`, { offset: 0, expected: 0, actual: first });
+    throw invalidArchive(`${first} bytes stand before the archive`, {
+      offset: 0,
+      expected: 0,
+      actual: first,
+    });
   }
   byOffset.forEach((entry, i) => {
     const next = byOffset[i + 1];
     if (next === undefined) return;
     entry.limit = next.offset;
     if (entry.offset + localLength + entry.nameBytes.length + entry.compressedSize > next.offset) {
-      throw invalidArchive(`members ${quote(entry.name)} and ${quote(next.name)} overlap at offset ${next.offset}`, {
-        name: next.name,
-        offset: next.offset,
-      });
+      throw invalidArchive(
+        `members ${quote(entry.name)} and ${quote(next.name)} overlap at offset ${next.offset}`,
+        {
+          name: next.name,
+          offset: next.offset,
+        },
+      );
     }
   });
 }
 
-/** Throws `not-this-format` for a zip archive without arrays that by its `head` belongs to another program. */
-export function checkPurpose(entries: readonly Entry[], head: Uint8Array): void {
-  if (entries.some((entry) => hasArrayName(entry.name))) return;
-  const other = notAnArchive(head);
-  if (other !== undefined) throw other;
+/** Whether no member is named like an array, so that the archive may be another program's. */
+export function namesNoArray(entries: readonly Entry[]): boolean {
+  return !entries.some((entry) => hasArrayName(entry.name));
 }

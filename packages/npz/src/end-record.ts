@@ -34,9 +34,7 @@ interface Candidate {
 }
 
 /** What was found at the end of a file. */
-export type EndSearch =
-  | { readonly place: DirectoryPlace }
-  | { readonly fault: string | undefined };
+export type EndSearch = { readonly place: DirectoryPlace } | { readonly fault: string | undefined };
 
 /**
  * Looks for the end record in `window`, the last bytes of a file of `size` bytes: the record whose comment reaches the
@@ -69,7 +67,8 @@ export function findDirectory(window: Uint8Array, size: number): EndSearch {
   const fitting = candidates.filter((candidate) => candidate.place !== undefined);
   const [chosen, other] = fitting;
   if (chosen?.place === undefined) return { fault: candidates[0]?.fault ?? fault };
-  const inside = other ?? candidates.find((c) => c.at > chosen.at && isArchiveEnd(view, c.at, chosen.at));
+  const inside =
+    other ?? candidates.find((c) => c.at > chosen.at && isArchiveEnd(view, c.at, chosen.at));
   if (inside !== undefined) {
     throw invalidArchive(
       `the archive's comment holds another archive: end records stand at ${start + chosen.at} and ${start + inside.at}`,
@@ -108,8 +107,14 @@ function readEndRecord(view: DataView, at: number, start: number): Omit<Candidat
   const what = `the zip64 end record at ${record}`;
   if (view.getUint32(locator + 4, true) !== 0 || view.getUint32(locator + 16, true) > 1)
     return unfit(`the zip64 locator at ${start + locator} speaks of several disks`);
-  if (at64 < 0 || at64 + zip64EndLength > locator || view.getUint32(at64, true) !== zip64EndSignature)
-    return unfit(`the zip64 locator at ${start + locator} points at offset ${record}, where no zip64 end record stands`);
+  if (
+    at64 < 0 ||
+    at64 + zip64EndLength > locator ||
+    view.getUint32(at64, true) !== zip64EndSignature
+  )
+    return unfit(
+      `the zip64 locator at ${start + locator} points at offset ${record}, where no zip64 end record stands`,
+    );
   if (at64 + 12 + readUint64(view, at64 + 4) !== locator)
     return unfit(`${what} does not end where its locator starts`);
   const place = {
@@ -159,8 +164,12 @@ function unfit(fault: string): Omit<Candidate, "at"> {
 }
 
 /** The error for a file in which no end record fits. `head` is its first bytes, `fault` what the search found. */
-export function noArchive(head: Uint8Array, size: number, fault: string | undefined): TensorjarError {
-  const other = notAnArchive(head);
+export function noArchive(
+  head: Uint8Array,
+  size: number,
+  fault: string | undefined,
+): TensorjarError {
+  const other = anotherFormat(head);
   if (other !== undefined) return other;
   if (fault !== undefined) return invalidArchive(fault);
   if (head.length >= 4 && viewOf(head).getUint32(0, true) === localSignature) {
@@ -170,21 +179,30 @@ export function noArchive(head: Uint8Array, size: number, fault: string | undefi
       { offset: size, hint: "copy or download it again" },
     );
   }
-  return new TensorjarError("not-this-format", "this is not an .npz archive: it holds no zip records", {
-    offset: 0,
-    expected: "npz",
-    actual: "unknown",
-  });
+  return new TensorjarError(
+    "not-this-format",
+    "this is not an .npz archive: it holds no zip records",
+    {
+      offset: 0,
+      expected: "npz",
+      actual: "unknown",
+    },
+  );
 }
 
 /** The error for a file that by its first bytes is another format than a zip archive of arrays. */
-export function notAnArchive(head: Uint8Array): TensorjarError | undefined {
+export function anotherFormat(head: Uint8Array): TensorjarError | undefined {
   return sniff(head) === "zip" ? undefined : notThisFormat(head, "npz", "an .npz archive");
 }
 
 export function invalidArchive(
   message: string,
-  details: { readonly name?: string; readonly offset?: number; readonly expected?: unknown; readonly actual?: unknown } = {},
+  details: {
+    readonly name?: string;
+    readonly offset?: number;
+    readonly expected?: unknown;
+    readonly actual?: unknown;
+  } = {},
 ): TensorjarError {
   return new TensorjarError("invalid-archive", message, details);
 }

@@ -58,7 +58,8 @@ export function localHeadLength(entry: Entry): number {
 export function contentStart(entry: Entry, head: Uint8Array): number {
   const { name, offset, nameBytes, size, compressedSize, limit } = entry;
   const view = viewOf(head);
-  if (view.getUint32(0, true) !== localSignature) throw disagrees(entry, "there is no local header");
+  if (view.getUint32(0, true) !== localSignature)
+    throw disagrees(entry, "there is no local header");
   const flags = view.getUint16(6, true);
   if ((flags & encryptedFlags) !== 0) throw encrypted(entry);
   const number = view.getUint16(8, true);

@@ -16,7 +16,8 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 /** A name in code page 437, whose lower half is ASCII. */
 export function decodeCp437(bytes: Uint8Array): string {
   let name = "";
-  for (const byte of bytes) name += byte < 128 ? String.fromCharCode(byte) : cp437.charAt(byte - 128);
+  for (const byte of bytes)
+    name += byte < 128 ? String.fromCharCode(byte) : cp437.charAt(byte - 128);
   return name;
 }
 

@@ -1,0 +1,184 @@
+import { type Bytes, type Named, TensorjarError } from "@tensorjar/core";
+import { allocate, checkName, crc32, namedEntries, quote } from "@tensorjar/core/codec";
+import type { NpyArray } from "@tensorjar/npy";
+import { npyPieces } from "@tensorjar/npy/codec";
+import { type DeflateLevel, deflateSync } from "#deflate";
+import { type ArchiveStyle, archiveWriter, type PackedMember } from "./archive.js";
+import { inMember } from "./content.js";
+
+export interface NpzWriteOptions {
+  /** `stored` (default), or `deflate` as `np.savez_compressed`. */
+  compression?: "stored" | "deflate";
+  /** Effort of deflate, from 0 to 9 (default 6). */
+  level?: number;
+  /** The data of stored arrays starts at a multiple of this many bytes: a power of two up to 32,768 (default 64). */
+  align?: number;
+  /** `numpy` (default), or `gsplat`: the headers that the gsplat gem writes, byte for byte, without alignment. */
+  profile?: "numpy" | "gsplat";
+}
+
+/** The options with their defaults. */
+export interface WriteSettings {
+  readonly deflate: boolean;
+  readonly level: DeflateLevel;
+  readonly growthPadding: boolean;
+  readonly style: ArchiveStyle;
+}
+
+/** 1980-01-01, the first day that zip has. */
+const firstDay = 0x21;
+
+/** Throws `invalid-argument` for a value that no option has. */
+export function writeSettings({
+  compression = "stored",
+  level = 6,
+  align = 64,
+  profile = "numpy",
+}: NpzWriteOptions): WriteSettings {
+  const check = (name: string, actual: unknown, fits: boolean, expected: string): void => {
+    if (fits) return;
+    throw new TensorjarError("invalid-argument", `${name} is ${String(actual)}, not ${expected}`, {
+      name,
+      expected,
+      actual,
+    });
+  };
+  check(
+    "compression",
+    compression,
+    compression === "stored" || compression === "deflate",
+    "stored or deflate",
+  );
+  check("level", level, isLevel(level), "an integer from 0 to 9");
+  check(
+    "align",
+    align,
+    Number.isInteger(Math.log2(align)) && align >= 1 && align <= 32768,
+    "a power of two up to 32768",
+  );
+  check("profile", profile, profile === "numpy" || profile === "gsplat", "numpy or gsplat");
+  const gem = profile === "gsplat";
+  return {
+    deflate: compression === "deflate",
+    level: isLevel(level) ? level : 6,
+    growthPadding: !gem,
+    style: gem ? { align: 1, date: 0, utf8: true } : { align, date: firstDay, utf8: false },
+  };
+}
+
+function isLevel(level: number): level is DeflateLevel {
+  return Number.isInteger(level) && level >= 0 && level <= 9;
+}
+
+/** An array as the content of a member, not yet compressed. */
+export interface Unpacked {
+  readonly nameBytes: Uint8Array;
+  readonly size: number;
+  readonly pieces: readonly Uint8Array[];
+}
+
+/** Checks a name and an array. Throws `invalid-name` and what `encodeNpy` throws. */
+export function unpacked(
+  name: string,
+  array: NpyArray,
+  { growthPadding }: WriteSettings,
+): Unpacked {
+  const nameBytes = memberName(name);
+  const { pieces, byteLength } = inMember(name, () => npyPieces(array, { growthPadding }));
+  return { nameBytes, size: byteLength, pieces };
+}
+
+function memberName(name: string): Uint8Array {
+  const bytes = new TextEncoder().encode(`${name}.npy`);
+  const fault =
+    name === ""
+      ? "is empty"
+      : name.includes("\0")
+        ? "holds a NUL"
+        : name.startsWith("/")
+          ? "starts with /"
+          : name.includes("\\")
+            ? "holds a \\"
+            : name.split("/").includes("..")
+              ? "has the segment .."
+              : bytes.length > 0xffff
+                ? `takes ${bytes.length} bytes, more than 65535`
+                : undefined;
+  if (fault === undefined) return bytes;
+  throw new TensorjarError("invalid-name", `the name ${quote(name)} ${fault}`, {
+    name,
+    hint: "other programs may take it for a path when they unpack the archive: choose another one",
+  });
+}
+
+/** A stored member. */
+export function stored({ nameBytes, size, pieces }: Unpacked): PackedMember {
+  return { nameBytes, method: 0, crc32: crcOf(pieces), size, compressedSize: size, pieces };
+}
+
+/** A deflated member whose compressed bytes are `parts`. */
+export function deflated(
+  { nameBytes, size, pieces }: Unpacked,
+  parts: readonly Uint8Array[],
+): PackedMember {
+  return {
+    nameBytes,
+    method: 8,
+    crc32: crcOf(pieces),
+    size,
+    compressedSize: totalLength(parts),
+    pieces: parts,
+  };
+}
+
+function crcOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((crc, piece) => crc32(piece, crc), 0);
+}
+
+function totalLength(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** The pieces in one array. Throws `limit-exceeded`. */
+export function join(pieces: readonly Uint8Array[]): Bytes {
+  const joined = allocate(totalLength(pieces));
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
+}
+
+/**
+ * An archive of arrays, as `np.savez` and `np.savez_compressed` make it; each array's member is called by its name and
+ * `.npy`. Stored data is aligned, so that `decodeNpz` gives views of it. The same arrays give the same bytes.
+ * Throws `invalid-name` (empty, NUL, a leading `/`, `\`, a `..` segment, over 65,535 bytes, a lone surrogate),
+ * `duplicate-name`, `invalid-argument`, and what `encodeNpy` throws.
+ */
+export function encodeNpz(arrays: Named<NpyArray>, options: NpzWriteOptions = {}): Bytes {
+  const settings = writeSettings(options);
+  const writer = archiveWriter(settings.style);
+  const pieces: Uint8Array[] = [];
+  for (const [name, array] of namedEntries(arrays, "arrays")) {
+    const content = unpacked(name, array, settings);
+    const member = settings.deflate
+      ? deflated(content, deflateSync(content.pieces, settings.level))
+      : stored(content);
+    pieces.push(writer.add(member), ...member.pieces);
+  }
+  return join(pieces.concat(writer.end()));
+}
+
+/** A look-out for names that come one by one. Throws `invalid-name`, `duplicate-name`. */
+export function nameCheck(): (name: unknown) => asserts name is string {
+  const seen = new Set<string>();
+  return (name) => {
+    checkName(name, "arrays");
+    if (seen.has(name))
+      throw new TensorjarError("duplicate-name", `the name ${quote(name)} is given twice`, {
+        name,
+      });
+    seen.add(name);
+  };
+}

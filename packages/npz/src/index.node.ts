@@ -1,0 +1,2 @@
+export { type FileSinkOptions, fileSink, fileSource } from "@tensorjar/core/node";
+export * from "./index.js";

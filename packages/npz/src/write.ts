@@ -1,0 +1,123 @@
+import { type Bytes, type Named, type SinkLike, TensorjarError } from "@tensorjar/core";
+import { describe, inOrder, namedEntries, writeChunks } from "@tensorjar/core/codec";
+import type { NpyArray } from "@tensorjar/npy";
+import { deflate } from "#deflate";
+import { archiveWriter, type PackedMember } from "./archive.js";
+import {
+  deflated,
+  join,
+  type NpzWriteOptions,
+  nameCheck,
+  stored,
+  type Unpacked,
+  unpacked,
+  type WriteSettings,
+  writeSettings,
+} from "./encode.js";
+import { unshared } from "./unshared.js";
+
+/** Arrays by name, at hand or as they come. */
+export type NpzArrays = Named<NpyArray> | AsyncIterable<readonly [string, NpyArray]>;
+
+/** Pieces below this are joined, so that many small arrays do not make many small writes. */
+const smallPiece = 256 << 10;
+const chunkLength = 1 << 20;
+
+/**
+ * The bytes of an archive in chunks of at most 64 MiB, pulled; the same bytes as `encodeNpz` but for what deflate makes.
+ * Arrays that come from an async iterable are held one at a time. Large chunks are views of the arrays' memory, which
+ * must not change before they are used. Names, options and arrays at hand are checked before this returns; it throws,
+ * and iterating rejects, as `encodeNpz` throws.
+ */
+export function npzChunks(
+  arrays: NpzArrays,
+  options: NpzWriteOptions = {},
+): AsyncGenerator<Bytes, void, undefined> {
+  const settings = writeSettings(options);
+  const members = isAsync(arrays)
+    ? packComing(arrays, settings)
+    : packAll(
+        namedEntries(arrays, "arrays").map(([name, array]) => unpacked(name, array, settings)),
+        settings,
+      );
+  return chunksOf(members, settings);
+}
+
+/** Writes an archive into `sink` and closes it; on any failure the sink is aborted. Rejects as `npzChunks` throws. */
+export async function writeNpz(
+  sink: SinkLike,
+  arrays: NpzArrays,
+  options: NpzWriteOptions = {},
+): Promise<void> {
+  await writeChunks(sink, { byteLength: 0, chunks: npzChunks(arrays, options) });
+}
+
+function isAsync(arrays: NpzArrays): arrays is AsyncIterable<readonly [string, NpyArray]> {
+  return typeof arrays === "object" && arrays !== null && Symbol.asyncIterator in arrays;
+}
+
+async function pack(
+  content: Unpacked,
+  { deflate: deflates, level }: WriteSettings,
+): Promise<PackedMember> {
+  return deflates ? deflated(content, await deflate(content.pieces, level)) : stored(content);
+}
+
+/** Members whose arrays are all at hand; several are deflated at once. */
+function packAll(
+  contents: readonly Unpacked[],
+  settings: WriteSettings,
+): AsyncGenerator<PackedMember> {
+  const tasks = contents.map((content) => ({
+    bytes: content.size,
+    run: () => pack(content, settings),
+  }));
+  return inOrder(tasks, settings.deflate ? 4 : 1);
+}
+
+async function* packComing(
+  arrays: AsyncIterable<readonly [string, NpyArray]>,
+  settings: WriteSettings,
+): AsyncGenerator<PackedMember> {
+  const check: (name: unknown) => asserts name is string = nameCheck();
+  for await (const pair of arrays) {
+    if (!Array.isArray(pair) || pair.length !== 2) {
+      throw new TensorjarError(
+        "invalid-argument",
+        `expected pairs [name, array], got ${describe(pair)}`,
+      );
+    }
+    const [name, array] = pair;
+    check(name);
+    yield pack(unpacked(name, array, settings), settings);
+  }
+}
+
+async function* chunksOf(
+  members: AsyncIterable<PackedMember>,
+  { style }: WriteSettings,
+): AsyncGenerator<Bytes, void, undefined> {
+  const writer = archiveWriter(style);
+  let pending: Uint8Array[] = [];
+  let length = 0;
+  const flush = function* (): Generator<Bytes> {
+    if (length > 0) yield join(pending);
+    pending = [];
+    length = 0;
+  };
+  const put = function* (pieces: readonly Uint8Array[]): Generator<Bytes> {
+    for (const piece of pieces) {
+      if (piece.length < smallPiece) {
+        pending.push(piece);
+        length += piece.length;
+        if (length >= chunkLength) yield* flush();
+      } else {
+        yield* flush();
+        yield unshared(piece);
+      }
+    }
+  };
+  for await (const member of members) yield* put([writer.add(member), ...member.pieces]);
+  yield* put(writer.end());
+  yield* flush();
+}
