@@ -133,7 +133,11 @@ describe("assignment", () => {
       b: new Float32Array(1),
       c: new Float32Array(1),
     };
-    loadTree(tree, { a: bits, b: i32(3), c: zeros([2, 2], "float32") }, { dtype: "keep", shape: "any" });
+    loadTree(
+      tree,
+      { a: bits, b: i32(3), c: zeros([2, 2], "float32") },
+      { dtype: "keep", shape: "any" },
+    );
     expect(tree["a"]).toBe(bits);
     expect(tree["b"]).toEqual(Int32Array.of(3));
     expect(tree["c"]).toEqual(zeros([2, 2]));
