@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
+import { isTensorjarError } from "@tensorjar/core";
 import { errnoOf, ioError } from "./io-error.node.js";
 import { isRunning, liveness, ownIdentity } from "./process-identity.node.js";
 import { locked, reserved, type StoreLock } from "./store.js";
@@ -46,7 +47,7 @@ export async function lockFolder(
     for (let asking = false; ; ) {
       const others = await living(folder, prefix, file, silence, poll);
       const holder = others.find(({ text: said }) => said.includes('"held"'));
-      if (holder !== undefined || performance.now() > deadline) {
+      if (holder !== undefined || (others.length > 0 && performance.now() > deadline)) {
         throw locked(name, `is held by ${holderOf(holder ?? others[0])}`);
       }
       if (others.length === 0 && asking) return;
@@ -79,16 +80,16 @@ export async function lockFolder(
   try {
     await ask();
     await show();
+    await removeTemporaries(folder);
   } catch (cause) {
     ours.delete(file);
     await withdraw();
-    throw errnoOf(cause) === "" ? cause : ioError(cause, path, "could not be locked");
+    throw isTensorjarError(cause) ? cause : ioError(cause, path, "could not be locked");
   }
   const timer = setInterval(() => {
     show().catch(() => {}); // `check` tells
   }, beat);
   timer.unref();
-  await removeTemporaries(folder);
   return {
     async check() {
       try {

@@ -1,0 +1,139 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { folderStore } from "@tensorjar/checkpoint/node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectError } from "../../../tooling/testing.js";
+import { lockFolder } from "../src/folder-lock.node.js";
+import { storeSuite } from "./store-suite.js";
+
+let root: string;
+let folders = 0;
+const newFolder = () => join(root, `folder-${folders++}`, "deeper");
+const list = async (folder: string) => (await readdir(folder).catch(() => [])).sort();
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "tensorjar-store-"));
+});
+afterAll(() => rm(root, { recursive: true }));
+
+storeSuite("folderStore", async () => {
+  const folder = newFolder();
+  return {
+    store: folderStore(folder),
+    again: () => folderStore(pathToFileURL(folder)),
+    litter: () => list(folder),
+  };
+});
+
+/** A number that no process has: that of a child that has ended. */
+async function deadProcess(): Promise<number> {
+  const child = spawn(process.execPath, ["-e", ""]);
+  await once(child, "exit");
+  if (child.pid === undefined) throw new Error("the child did not start");
+  return child.pid;
+}
+
+describe("a folder", () => {
+  test("is only ever cleaned of temporary files whose process is gone", async () => {
+    const folder = newFolder();
+    await mkdir(folder, { recursive: true });
+    const uuid = "00000000-0000-4000-8000-000000000000";
+    const dead = `.tensorjar-${await deadProcess()}-${uuid}.tmp`;
+    const living = `.tensorjar-${process.ppid}-${uuid}.tmp`;
+    const foreign = ["notes.txt", ".tensorjar-notes", "step-000000000001.safetensors.tmp", "a.tmp"];
+    for (const name of [dead, living, ...foreign]) await writeFile(join(folder, name), "x");
+    const store = folderStore(folder);
+    await store.put("a", [Uint8Array.of(1)]);
+    expect(await list(folder)).toContain(dead);
+    const lock = await store.lock?.("writer");
+    await lock?.release();
+    expect(await list(folder)).toEqual([living, ...foreign, "a"].sort());
+  });
+
+  test("takes over the lock of a process that is gone, at once", async () => {
+    const folder = newFolder();
+    await mkdir(folder, { recursive: true });
+    // What a killed process leaves: its claim, with its number.
+    const held = await folderStore(folder).lock?.("writer");
+    const [file = ""] = await list(folder);
+    const claim = JSON.parse(await readFile(join(folder, file), "utf8"));
+    await held?.release();
+    const dead = await deadProcess();
+    await writeFile(
+      join(folder, ".tensorjar-lock-writer-dead"),
+      JSON.stringify({ ...claim, pid: dead }),
+    );
+    await writeFile(
+      join(folder, ".tensorjar-lock-writer-earlier"),
+      JSON.stringify({ ...claim, started: "earlier" }),
+    );
+    const lock = await folderStore(folder).lock?.("writer");
+    expect(await list(folder)).toHaveLength(1);
+    await lock?.release();
+    expect(await list(folder)).toEqual([]);
+  });
+
+  test("takes over the lock of another host only once it has been silent, and tells the one that was away", async () => {
+    const folder = newFolder();
+    await mkdir(folder, { recursive: true });
+    const file = join(folder, ".tensorjar-lock-writer-elsewhere");
+    const claim = (beats: number) =>
+      JSON.stringify({ host: "elsewhere", pid: 1, started: "", state: "held", beats });
+    await writeFile(file, claim(0));
+    const quick = { beat: 5, silence: 120, poll: 5 };
+    let beats = 0;
+    const alive = setInterval(() => void writeFile(file, claim(++beats)), 10);
+    await expectError(() => lockFolder(folder, "writer", quick), {
+      code: "locked",
+      names: ["elsewhere"],
+    });
+    clearInterval(alive);
+    const taken = await lockFolder(folder, "writer", quick);
+    expect(await list(folder)).toHaveLength(1);
+    await taken.check?.();
+    // Another host, which believes this one dead, takes its claim away.
+    await rm(join(folder, (await list(folder))[0] ?? ""));
+    await expectError(() => taken.check?.(), { code: "locked", names: ["taken over"] });
+    await taken.release();
+    expect(await list(folder)).toEqual([]);
+  });
+
+  test("says which process holds its lock", async () => {
+    const store = folderStore(newFolder());
+    const lock = await store.lock?.("writer");
+    await expectError(() => store.lock?.("writer"), {
+      code: "locked",
+      names: [`process ${process.pid}`],
+    });
+    await lock?.release();
+  });
+
+  test("tells faults of the disk with the system's code", async () => {
+    const file = join(root, "file");
+    await writeFile(file, "x");
+    await expectError(() => folderStore(file).put("a", []), { code: "io", names: ["file"] });
+    await expectError(() => folderStore(join(file, "b")).put("a", []), { code: "io" });
+    const folder = newFolder();
+    await mkdir(join(folder, "a"), { recursive: true });
+    const store = folderStore(folder);
+    expect(await store.stat("a")).toBe(undefined);
+    await expectError(() => store.open("a"), { code: "not-found" });
+    await expectError(() => store.put("a", [Uint8Array.of(1)]), {
+      code: "io",
+      names: ["EISDIR|ENOTEMPTY|EEXIST"],
+    });
+    expect(await list(folder)).toEqual(["a"]);
+  });
+
+  test("may be reached through a link", async () => {
+    const folder = newFolder();
+    await mkdir(folder, { recursive: true });
+    await symlink(folder, join(root, "link"));
+    await folderStore(join(root, "link")).put("a", [Uint8Array.of(1)]);
+    expect(await list(folder)).toEqual(["a"]);
+  });
+});
