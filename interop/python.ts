@@ -51,7 +51,7 @@ export function interop(name: string, set: PythonSet, suite: (python: Python) =>
     async run(script, ...args) {
       if (command === undefined) throw new Error("no Python");
       const options = { cwd: folder, maxBuffer: 64 << 20 };
-      const { stdout } = await promisify(execFile)(command, [here(script), ...args], options);
+      const { stdout } = await promisify(execFile)(command, ["-P", here(script), ...args], options);
       return stdout;
     },
   };

@@ -1,17 +1,11 @@
-import {
-  checkedTensor,
-  checkNumbers,
-  eachBlock,
-  floats32,
-  floats64,
-  numberCount,
-} from "./convert.js";
+import { checkedTensor, checkNumbers } from "./convert.js";
 import { byteLength, type DType, dtypeInfo } from "./dtype.js";
-import { storeFloats32, storeFloats64 } from "./encode-float.js";
 import { TensorjarError } from "./error.js";
 import { readInt64 } from "./int64.js";
 import { type IntegerDType, integerRange, isIntegerDType } from "./integer-range.js";
+import { eachBlock, numberCount, readFloat32, readFloat64 } from "./read-numbers.js";
 import { isSmallFloat } from "./small-float.js";
+import { storeFloat32, storeFloat64 } from "./store-numbers.js";
 import {
   type AnyArray,
   allocate,
@@ -75,21 +69,21 @@ function isDouble(tensor: Tensor): tensor is Tensor<"float64" | "complex128"> {
 /** Numbers in float64, made so that the one rounding is that to the dtype of `made`. */
 function exactly(from: Tensor, start: number, to: Float64Array, made: Tensor): void {
   if (is64(from) && !isDouble(made)) readInt64(from, start, to, "odd");
-  else floats64(from, start, to);
+  else readFloat64(from, start, to);
 }
 
 function toFloats(from: Tensor, made: Tensor): void {
-  if (made.dtype === "float32" || made.dtype === "complex64") floats32(from, 0, made.data);
-  else if (isDouble(made)) floats64(from, 0, made.data);
+  if (made.dtype === "float32" || made.dtype === "complex64") readFloat32(from, 0, made.data);
+  else if (isDouble(made)) readFloat64(from, 0, made.data);
   else if (isSmallFloat(from.dtype) || from.dtype === "float32") {
     eachBlock(numberCount(from), Float32Array, (numbers, start) => {
-      floats32(from, start, numbers);
-      storeFloats32(made, start, numbers);
+      readFloat32(from, start, numbers);
+      storeFloat32(made, start, numbers);
     });
   } else {
     eachBlock(numberCount(from), Float64Array, (numbers, start) => {
       exactly(from, start, numbers, made);
-      storeFloats64(made, start, numbers);
+      storeFloat64(made, start, numbers);
     });
   }
 }
@@ -99,14 +93,14 @@ function toComplex(from: Tensor, made: Tensor): void {
     exactly(from, start, numbers, made);
     const pairs = new Float64Array(2 * numbers.length);
     for (let i = 0; i < numbers.length; i++) pairs[2 * i] = numbers[i] as number; // within the length
-    storeFloats64(made, 2 * start, pairs);
+    storeFloat64(made, 2 * start, pairs);
   });
 }
 
 function toBool(from: Tensor, bytes: Uint8Array): void {
   const perElement = dtypeInfo(from.dtype).components;
   eachBlock(numberCount(from), Float64Array, (numbers, start) => {
-    floats64(from, start, numbers);
+    readFloat64(from, start, numbers);
     for (let i = 0; i < numbers.length; i++) {
       if (numbers[i] !== 0) bytes[Math.floor((start + i) / perElement)] = 1;
     }
@@ -120,7 +114,7 @@ function toIntegers(from: Tensor, made: Tensor, dtype: IntegerDType): void {
   const wide = is64(made);
   const words = wide ? new Uint32Array(made.data.buffer) : undefined;
   eachBlock(numberCount(from), Float64Array, (numbers, start) => {
-    floats64(from, start, numbers);
+    readFloat64(from, start, numbers);
     for (let i = 0; i < numbers.length; i++) {
       const value = Math.trunc(numbers[i] as number); // within the length
       if (!(value >= min && (wide ? value < max : value <= max)))
@@ -145,7 +139,7 @@ function swapSign(from: Tensor<"int64" | "uint64">, made: Tensor<"int64" | "uint
 
 function outOfRange(from: Tensor, index: number, dtype: IntegerDType): TensorjarError {
   const one = new Float64Array(1);
-  if (!is64(from)) floats64(from, index, one);
+  if (!is64(from)) readFloat64(from, index, one);
   const value = is64(from) ? from.data[index] : one[0];
   const [min, max] = integerRange(dtype);
   return new TensorjarError(

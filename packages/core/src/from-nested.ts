@@ -1,9 +1,10 @@
-import { checkNumbers, numberCount } from "./convert.js";
+import { checkNumbers } from "./convert.js";
 import { byteLength, type DType, dtypeInfo, elementCount, shapeText } from "./dtype.js";
-import { storeFloats64 } from "./encode-float.js";
 import { describe, TensorjarError } from "./error.js";
 import { bigintToOdd } from "./int64.js";
 import { type IntegerDType, integerRange, isIntegerDType } from "./integer-range.js";
+import { numberCount } from "./read-numbers.js";
+import { storeFloat64 } from "./store-numbers.js";
 import { allocate, type Tensor, tensorFromBytes } from "./tensor.js";
 
 /** NumPy's limit on the axes of an array. */
@@ -111,7 +112,7 @@ function floats(made: Tensor): Store {
       numbers[i++] =
         typeof value === "number" ? value : double ? Number(value) : bigintToOdd(value);
     },
-    end: () => storeFloats64(made, 0, numbers),
+    end: () => storeFloat64(made, 0, numbers),
   };
 }
 

@@ -68,61 +68,38 @@ export function isSmallFloat(dtype: DType): dtype is SmallFloat {
   return dtype === "float8_e8m0fnu" || Object.hasOwn(formats, dtype);
 }
 
-/**
- * Codes of `dtype` for `count` float32 numbers given as bits, rounded to nearest even; one code per element, also of
- * float4.
- */
-export function encodeSmall(
-  dtype: SmallFloat,
-  from: Uint32Array,
-  to: Uint8Array | Uint16Array,
-  count: number = from.length,
-): void {
-  if (dtype === "float8_e8m0fnu") {
-    for (let i = 0; i < count; i++) to[i] = encodeE8m0(from[i] as number); // within count
-    return;
-  }
+/** The code of a float32 number given as bits, rounded to nearest even. */
+export function encodeSmall(dtype: SmallFloat, bits: number): number {
+  if (dtype === "float8_e8m0fnu") return encodeE8m0(bits >>> 0);
   const { mantissaBits, bias, sign, max, overflow, nan, negativeNan, negativeZero } =
     formats[dtype];
+  const magnitude = bits & 0x7fffffff;
+  const signBit = bits < 0 || bits > 0x7fffffff ? sign : 0;
+  if (magnitude > 0x7f800000) return signBit === 0 ? nan : negativeNan;
   const shift = 23 - mantissaBits;
-  const half = (1 << (shift - 1)) - 1;
-  const rebias = (127 - bias) << mantissaBits;
-  // Below it the target is subnormal; bfloat16 shares float32's exponents, so its subnormals need no care.
-  const smallestNormal = bias === 127 ? 0 : (128 - bias) << 23;
-  const minExponent = 128 - bias;
-  const signShift = sign === 0x8000 ? 16 : sign === 0x80 ? 24 : 28;
-  for (let i = 0; i < count; i++) {
-    const bits = from[i] as number; // within count
-    const magnitude = bits & 0x7fffffff;
-    const signBit = (bits >>> signShift) & sign;
-    let code: number;
-    if (magnitude >= 0x7f800000) {
-      if (magnitude > 0x7f800000) {
-        to[i] = signBit === 0 ? nan : negativeNan;
-        continue;
-      }
-      code = overflow;
-    } else {
-      if (magnitude >= smallestNormal) {
-        code = ((magnitude + half + ((magnitude >>> shift) & 1)) >>> shift) - rebias;
-      } else {
-        const drop = shift + minExponent - (magnitude >>> 23);
-        if (drop > 24) code = 0;
-        else {
-          const fraction = (magnitude & 0x7fffff) | 0x800000;
-          code = (fraction + (1 << (drop - 1)) - 1 + ((fraction >>> drop) & 1)) >>> drop;
-        }
-      }
-      if (code > max) code = overflow;
-    }
-    to[i] = code === 0 && !negativeZero ? 0 : code | signBit;
+  const smallestExponent = 128 - bias; // of a normal number, as float32 has it
+  let code: number;
+  if (magnitude === 0x7f800000) {
+    code = overflow;
+  } else if (magnitude >>> 23 >= smallestExponent || bias === 127) {
+    code = roundShift(magnitude, shift) - ((127 - bias) << mantissaBits);
+  } else {
+    const drop = shift + smallestExponent - (magnitude >>> 23);
+    code = drop > 24 ? 0 : roundShift((magnitude & 0x7fffff) | 0x800000, drop);
   }
+  if (code > max) code = overflow;
+  return code === 0 && !negativeZero ? 0 : code | signBit;
 }
 
-/** The nearest power of two, halfway up as ml_dtypes has it; NaN (0xff) for what is not above zero or past 2^127. */
+/** `value` / 2^`places`, to nearest even. */
+function roundShift(value: number, places: number): number {
+  return (value + (1 << (places - 1)) - 1 + ((value >>> places) & 1)) >>> places;
+}
+
+/** The nearest power of two, halfway up, and up from anything past 2^-127, as ml_dtypes has it; NaN (0xff) for what is not above zero or past 2^127. */
 function encodeE8m0(bits: number): number {
   if (bits === 0 || bits >= 0x7f800000) return 0xff;
-  if (bits < 0x800000) return bits < 0x600000 ? 0 : 1;
+  if (bits < 0x800000) return bits <= 0x400000 ? 0 : 1;
   return (bits + 0x400000) >>> 23;
 }
 

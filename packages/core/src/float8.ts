@@ -1,0 +1,66 @@
+import { decodeSmall, encodeSmall, type SmallFloat } from "./small-float.js";
+
+export type Float8 = Extract<SmallFloat, `float8_${string}`>;
+/** What a byte or less holds: one code an element, whatever the packing. */
+type ByteFloat = Float8 | "float4_e2m1fn";
+
+const decoders = new Map<ByteFloat, Int32Array>();
+const encoders = new Map<ByteFloat, Uint8Array>();
+
+/** The float32 bits of every code; made when first asked for. */
+export function decoder(dtype: ByteFloat): Int32Array {
+  let table = decoders.get(dtype);
+  if (table === undefined) {
+    table = new Int32Array(dtype === "float4_e2m1fn" ? 16 : 256);
+    for (let code = 0; code < table.length; code++) table[code] = decodeSmall(dtype, code);
+    decoders.set(dtype, table);
+  }
+  return table;
+}
+
+/** Float32 bits of float8 codes. */
+export function decodeFloat8(dtype: Float8, codes: Uint8Array, to: Int32Array): void {
+  const table = decoder(dtype);
+  const count = codes.length;
+  const whole = count - (count % 8);
+  let i = 0;
+  // Unrolled: measured, twice as fast as a plain loop.
+  for (; i < whole; i += 8) {
+    to[i] = table[codes[i] as number] as number; // within both, like all below
+    to[i + 1] = table[codes[i + 1] as number] as number;
+    to[i + 2] = table[codes[i + 2] as number] as number;
+    to[i + 3] = table[codes[i + 3] as number] as number;
+    to[i + 4] = table[codes[i + 4] as number] as number;
+    to[i + 5] = table[codes[i + 5] as number] as number;
+    to[i + 6] = table[codes[i + 6] as number] as number;
+    to[i + 7] = table[codes[i + 7] as number] as number;
+  }
+  for (; i < count; i++) to[i] = table[codes[i] as number] as number;
+}
+
+/** Codes of float32 bits, one a byte, also of float4; to nearest even. */
+export function encodeBytes(dtype: ByteFloat, bits: Int32Array, to: Uint8Array): void {
+  if (bits.length < 4096 && !encoders.has(dtype)) {
+    for (let i = 0; i < bits.length; i++) to[i] = encodeSmall(dtype, bits[i] as number); // within the length
+    return;
+  }
+  const table = encoder(dtype);
+  for (let i = 0; i < bits.length; i++) {
+    const value = bits[i] as number; // within the length
+    to[i] = table[(value >>> 16) | (((value & 0xffff) + 0xffff) >>> 16)] as number; // 65,536 entries
+  }
+}
+
+/**
+ * Codes by the upper half of the float32 bits, its last bit set where the lower half is not zero: with at least two
+ * bits more than any of these types has, that rounds as the whole number would.
+ */
+function encoder(dtype: ByteFloat): Uint8Array {
+  let table = encoders.get(dtype);
+  if (table === undefined) {
+    table = new Uint8Array(65536);
+    for (let upper = 0; upper < 65536; upper++) table[upper] = encodeSmall(dtype, upper << 16);
+    encoders.set(dtype, table);
+  }
+  return table;
+}

@@ -1,0 +1,85 @@
+import { decodeSmall, encodeSmall } from "./small-float.js";
+
+let float16: Int32Array | undefined;
+
+/** The float32 bits of every float16; made when first asked for. */
+function float16Table(): Int32Array {
+  if (float16 === undefined) {
+    float16 = new Int32Array(65536);
+    for (let code = 0; code < 65536; code++) float16[code] = decodeSmall("float16", code);
+  }
+  return float16;
+}
+
+// The loops below are unrolled: measured, twice as fast as plain ones. Bits are moved, never numbers: an engine may
+// drop the sign of a NaN that it holds as a number.
+
+/** Float32 bits of float16 codes. */
+export function decodeFloat16(codes: Uint16Array, to: Int32Array): void {
+  const table = float16Table();
+  const count = codes.length;
+  const whole = count - (count % 8);
+  let i = 0;
+  for (; i < whole; i += 8) {
+    to[i] = table[codes[i] as number] as number; // within both, like all below
+    to[i + 1] = table[codes[i + 1] as number] as number;
+    to[i + 2] = table[codes[i + 2] as number] as number;
+    to[i + 3] = table[codes[i + 3] as number] as number;
+    to[i + 4] = table[codes[i + 4] as number] as number;
+    to[i + 5] = table[codes[i + 5] as number] as number;
+    to[i + 6] = table[codes[i + 6] as number] as number;
+    to[i + 7] = table[codes[i + 7] as number] as number;
+  }
+  for (; i < count; i++) to[i] = table[codes[i] as number] as number;
+}
+
+/** Float32 bits of bfloat16 codes. */
+export function decodeBfloat16(codes: Uint16Array, to: Int32Array): void {
+  const count = codes.length;
+  const whole = count - (count % 8);
+  let i = 0;
+  for (; i < whole; i += 8) {
+    to[i] = (codes[i] as number) << 16; // within both, like all below
+    to[i + 1] = (codes[i + 1] as number) << 16;
+    to[i + 2] = (codes[i + 2] as number) << 16;
+    to[i + 3] = (codes[i + 3] as number) << 16;
+    to[i + 4] = (codes[i + 4] as number) << 16;
+    to[i + 5] = (codes[i + 5] as number) << 16;
+    to[i + 6] = (codes[i + 6] as number) << 16;
+    to[i + 7] = (codes[i + 7] as number) << 16;
+  }
+  for (; i < count; i++) to[i] = (codes[i] as number) << 16;
+}
+
+/** Float16 codes of float32 bits, to nearest even. */
+export function encodeFloat16(bits: Int32Array, to: Uint16Array): void {
+  for (let i = 0; i < bits.length; i++) {
+    const value = bits[i] as number; // within the length
+    const magnitude = value & 0x7fffffff;
+    const sign = (value >>> 16) & 0x8000;
+    if (magnitude >= 0x38800000 && magnitude < 0x477ff000) {
+      to[i] = sign | ((magnitude - 0x37fff001 + ((magnitude >>> 13) & 1)) >>> 13);
+    } else if (magnitude < 0x33000000) {
+      to[i] = sign; // below half of the smallest number
+    } else to[i] = encodeSmall("float16", value);
+  }
+}
+
+/** Bfloat16 codes of float32 bits, to nearest even. */
+export function encodeBfloat16(bits: Int32Array, to: Uint16Array): void {
+  const count = bits.length;
+  const whole = count - (count % 4);
+  let i = 0;
+  for (; i < whole; i += 4) {
+    to[i] = bfloat16(bits[i] as number); // within both, like all below
+    to[i + 1] = bfloat16(bits[i + 1] as number);
+    to[i + 2] = bfloat16(bits[i + 2] as number);
+    to[i + 3] = bfloat16(bits[i + 3] as number);
+  }
+  for (; i < count; i++) to[i] = bfloat16(bits[i] as number);
+}
+
+function bfloat16(bits: number): number {
+  if ((bits & 0x7fffffff) > 0x7f800000) return bits < 0 ? 0xffc0 : 0x7fc0;
+  return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+}
