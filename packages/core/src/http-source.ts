@@ -114,8 +114,13 @@ async function wholeBody(
   }
   const body = await upTo(client, response, maxBody);
   if (body === undefined) throw tooLarge(`more than ${maxBody}`);
+  const coding = contentEncoding(response);
+  if (coding !== undefined && body.length === length) {
+    // Deno decodes nothing when it is asked for no coding. Equal by chance: refused as well, to be safe.
+    throw client.error(`sent Content-Encoding ${coding}, which was not decoded`, 200);
+  }
   // The length is that of the coded body, and a page of another origin is not told of a coding.
-  const plain = contentEncoding(response) === undefined && response.type !== "cors";
+  const plain = coding === undefined && response.type !== "cors";
   if (plain && length !== undefined && body.length < length) {
     throw new TensorjarError(
       "truncated",

@@ -42,9 +42,11 @@ describe("faulty servers", async () => {
     gzip206: "http",
   };
   // A page of another origin sees neither Content-Range, which tells the start (but a body that starts a byte late is
-  // a byte short), nor ETag, which tells a change. A coded answer to a range is refused by Chromium itself.
-  const codesInPages = { ...codes, gzip200: "http", wrongstart: "truncated", changed: undefined };
+  // a byte short), nor ETag, which tells a change.
+  const codesInPages = { ...codes, wrongstart: "truncated", changed: undefined };
   const inPage = typeof document !== "undefined";
+  // Chromium refuses any coded answer to a range, Deno does not decode one.
+  const decodes = !inPage && !("Deno" in globalThis);
 
   test.each(cases)("$id: $title", async ({ mode, error, or = [] }) => {
     const server = await startCaseServer(file);
@@ -52,7 +54,8 @@ describe("faulty servers", async () => {
       const source = await httpSource(`${server.url}/${mode}`);
       return source.read(0, source.size);
     };
-    const code = new Map(Object.entries(inPage ? codesInPages : codes)).get(mode);
+    const known = new Map(Object.entries(inPage ? codesInPages : codes));
+    const code = mode === "gzip200" && !decodes ? "http" : known.get(mode);
     if (code !== undefined) {
       const names = (error ?? or.find((other) => other.error)?.error)?.names ?? [];
       await expectError(read, { code, names });
@@ -70,7 +73,7 @@ describe("faulty servers", async () => {
     await server.close();
   });
 
-  const good = ["ok", "norange", "norangeheader", ...(inPage ? [] : ["gzip200"])];
+  const good = ["ok", "norange", "norangeheader", ...(decodes ? ["gzip200"] : [])];
   test.each(good)("%s with files about as long as the first request", async (mode) => {
     for (const length of [0, 1, 65_535, 65_536, 65_537]) {
       const server = await startCaseServer(bytes.slice(0, length));
@@ -177,6 +180,10 @@ describe("opening", () => {
     await expectError(() => whole({ "Content-Length": "200001" }), { code: "truncated" });
     const coded = await whole({ "Content-Length": "777", "Content-Encoding": "br" });
     expect(coded.size).toBe(200_000);
+    await expectError(() => whole({ "Content-Length": "200000", "Content-Encoding": "br" }), {
+      code: "http",
+      names: ["Content-Encoding br"],
+    });
   });
 
   test("knows an empty file by its 416, also where Content-Range is hidden", async () => {
