@@ -36,7 +36,7 @@ export function encodeSafetensorsHeader(
   };
   const texts = namedEntries(metadata, "metadata").sort(([a], [b]) => compareNames(a, b));
   if (texts.length > 0) add("__metadata__", `{${texts.map(metadataMember).join(",")}}`);
-  const { tensors } = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
+  const tensors = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
   for (const [name, { dtype, shape, begin, end }] of tensors) {
     add(
       name,

@@ -1,7 +1,6 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { notThisFormat, toBytes } from "@tensorjar/core/codec";
 import { parseHeader, type SafetensorsInfo } from "./header-parser.js";
-import { OPEN_BRACE } from "./json-reader.js";
 import { checkLayout, tensorError } from "./layout.js";
 
 /** A safetensors header, compared with itself. */
@@ -17,79 +16,71 @@ export interface SafetensorsHeader {
 
 /** The reference's limit on the bytes of a header. */
 export const maxHeader = 100_000_000;
+/** V8's longest string, the shortest of the engines'. */
+const maxText = 2 ** 29 - 24;
 
 /**
- * Where the data of a file starts, told by its first bytes (all of them, or at least 9).
+ * Where the data of a file of `size` bytes starts, told by its first bytes, all of them or at least 4096.
  * Throws `not-this-format`, `truncated`, `limit-exceeded`.
  */
 export function dataStart(head: Uint8Array, size: number, limit: number = maxHeader): number {
-  const other = otherFormat(head);
-  if (other !== undefined) throw other;
-  if (size < 8) {
-    throw new TensorjarError(
-      "truncated",
-      `a safetensors file starts with a header length of 8 bytes, this one has ${size} bytes`,
-      { offset: 0, expected: 8, actual: size },
-    );
+  // What could start a header is never another format, whatever its length looks like.
+  if (head[8] !== 0x7b || head.subarray(4, 8).some((byte) => byte !== 0)) {
+    const other = notThisFormat(head, "safetensors", "a safetensors file");
+    if (other !== undefined) throw other;
   }
-  const length = new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
-  if (length > BigInt(limit)) {
+  const length = size < 8 ? 0n : new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
+  const start = 8 + Number(length);
+  const most = Math.min(limit, maxText);
+  if (start - 8 > most) {
     throw new TensorjarError(
       "limit-exceeded",
-      `the header length is ${length} bytes, over the limit of ${limit}`,
-      { offset: 0, expected: limit, actual: length, hint: "maxHeaderLength raises the limit" },
+      `the header has ${length} bytes, the limit is ${most}`,
+      {
+        expected: most,
+        actual: length,
+        hint: "maxHeaderLength raises it",
+      },
     );
   }
-  const start = 8 + Number(length);
   if (start > size) {
     throw new TensorjarError(
       "truncated",
-      `the header is ${length} bytes long and ends at byte ${start}, but there are ${size} bytes`,
-      { offset: 8, expected: start, actual: size },
+      `the header should end at byte ${start}, but there are ${size} bytes`,
+      { offset: size, expected: start, actual: size },
     );
   }
   return start;
 }
 
-/** The error for the first bytes of another format: what a header could start with is never one. */
-function otherFormat(head: Uint8Array): TensorjarError | undefined {
-  const header =
-    head[8] === OPEN_BRACE &&
-    (head[4] ?? 1) + (head[5] ?? 1) + (head[6] ?? 1) + (head[7] ?? 1) === 0;
-  return header ? undefined : notThisFormat(head, "safetensors", "a safetensors file");
-}
-
-/**
- * The header in `bytes`, the first `dataStart` bytes of a file, compared with itself but not with the file's size.
- */
+/** The header in `bytes`, the first `dataStart` bytes of a file, compared with itself but not with the file's size. */
 export function readHeader(bytes: Uint8Array): SafetensorsHeader {
   const dataOffset = bytes.length;
-  const { tensors, metadata } = parseHeader(bytes.subarray(8));
-  const layout = checkLayout(tensors, dataOffset);
-  return { tensors: layout.tensors, metadata, dataOffset, size: dataOffset + layout.dataLength };
+  const { tensors: parsed, metadata } = parseHeader(bytes.subarray(8));
+  const tensors = checkLayout(parsed, dataOffset);
+  let size = dataOffset;
+  for (const { end } of tensors.values()) size = dataOffset + end;
+  return { tensors, metadata, dataOffset, size };
 }
 
 /** Compares the size a header gives with the file's. Throws `truncated` and, unless ignored, `trailing-bytes`. */
 export function checkSize(
-  header: SafetensorsHeader,
+  { tensors, dataOffset, size }: SafetensorsHeader,
   actual: number,
   trailing?: "error" | "ignore",
 ): void {
-  const { size, tensors, dataOffset } = header;
+  const details = { offset: Math.min(size, actual), expected: size, actual };
   for (const [name, { end }] of actual < size ? tensors : []) {
-    if (dataOffset + end <= actual) continue;
-    throw tensorError(
-      "truncated",
-      name,
-      `ends at byte ${dataOffset + end}, but the file has ${actual} bytes: ${size - actual} are missing`,
-      { offset: actual, expected: size, actual },
-    );
+    if (dataOffset + end > actual) {
+      const ends = `ends at byte ${dataOffset + end}, but the file has ${actual}`;
+      throw tensorError("truncated", name, `${ends}: ${size - actual} bytes are missing`, details);
+    }
   }
   if (actual > size && trailing !== "ignore") {
     throw new TensorjarError(
       "trailing-bytes",
-      `${actual - size} bytes are left after the last tensor, which ends at byte ${size}; the file has ${actual}`,
-      { offset: size, expected: size, actual, hint: 'trailing: "ignore" reads it all the same' },
+      `${actual - size} bytes follow the data, which ends at byte ${size}`,
+      { ...details, hint: 'trailing: "ignore" reads the file all the same' },
     );
   }
 }

@@ -1,72 +1,71 @@
-import { byteLength, TensorjarError } from "@tensorjar/core";
+import { type DType, dtypeInfo, TensorjarError } from "@tensorjar/core";
 import { quote, shapeText } from "@tensorjar/core/codec";
-import { headerName } from "./dtype-names.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 
-/** Tensors in the order of their data, and how many bytes they fill. */
-export interface Layout {
-  readonly tensors: Map<string, SafetensorsInfo>;
-  readonly dataLength: number;
-}
-
 /**
- * Checks that tensors tile their data, each as large as its dtype and shape say; `dataOffset` is where the data
- * starts in the file. Throws `invalid-offsets` and `invalid-shape`.
+ * The tensors in the order of their data, which they tile, each as large as its dtype and shape say; `dataOffset` is
+ * where the data starts in the file. Throws `invalid-offsets` and `invalid-shape`.
  */
-export function checkLayout(tensors: Map<string, SafetensorsInfo>, dataOffset: number): Layout {
+export function checkLayout(
+  tensors: Map<string, SafetensorsInfo>,
+  dataOffset: number,
+): Map<string, SafetensorsInfo> {
   const ordered = inDataOrder(tensors);
-  let previous = "";
   let filled = 0;
-  for (const [name, { begin, end }] of ordered) {
+  const wrong = (name: string, { begin, end }: SafetensorsInfo, fault: string): TensorjarError =>
+    tensorError("invalid-offsets", name, `has data_offsets [${begin}, ${end}], but ${fault}`, {
+      offset: dataOffset + begin,
+    });
+  for (const [name, info] of ordered) {
+    const { begin, end } = info;
     if (begin !== filled || end < begin) {
-      const fault =
+      throw wrong(
+        name,
+        info,
         end < begin
           ? "ends before it begins"
-          : filled === 0
-            ? "is the first, which must start at 0"
-            : begin < filled
-              ? `overlaps ${quote(previous)}, which ends at ${filled}`
-              : `leaves a gap after ${quote(previous)}, which ends at ${filled}`;
-      throw tensorError("invalid-offsets", name, `with data_offsets [${begin}, ${end}] ${fault}`, {
-        offset: dataOffset + begin,
-        expected: filled,
-        actual: begin,
-      });
+          : `must begin at ${filled}, where the one before ends`,
+      );
     }
     filled = end;
-    previous = name;
   }
-  for (const [name, { dtype, shape, begin, end }] of ordered) {
-    const bytes = sizeOf(name, dtype, shape);
-    if (bytes !== end - begin) {
-      throw tensorError(
-        "invalid-offsets",
+  for (const [name, info] of ordered) {
+    const bytes = sizeOf(name, info);
+    if (bytes !== info.end - info.begin) {
+      throw wrong(
         name,
-        `of dtype ${headerName(dtype)} and shape ${shapeText(shape)} takes ${bytes} bytes, but its data_offsets [${begin}, ${end}] span ${end - begin}`,
-        { offset: dataOffset + begin, expected: bytes, actual: end - begin },
+        info,
+        `its shape ${shapeText(info.shape)} of ${info.dtype} takes ${bytes} bytes`,
       );
     }
   }
-  return { tensors: ordered, dataLength: filled };
+  return ordered;
 }
 
-/** Bytes of a tensor's data; errors name it. Throws `invalid-shape` and `invalid-dtype`. */
+/** Bytes of a tensor's data. Throws `invalid-shape` and `invalid-dtype`. */
 export function sizeOf(
   name: string,
-  dtype: SafetensorsInfo["dtype"],
-  shape: readonly number[],
+  { dtype, shape }: { readonly dtype: DType; readonly shape: readonly number[] },
 ): number {
-  try {
-    return byteLength(dtype, shape);
-  } catch (cause) {
-    if (!(cause instanceof TensorjarError)) throw cause;
-    throw tensorError(
-      cause.code,
-      name,
-      `of dtype ${headerName(dtype) ?? dtype}: ${cause.message}`,
-      cause.details,
-    );
+  const { bits } = dtypeInfo(dtype);
+  let bytes = bits / 8;
+  let count = 1;
+  for (const dim of shape) {
+    count *= dim;
+    if (!Number.isSafeInteger(dim) || !(dim >= 0) || !Number.isSafeInteger(count))
+      bytes = Number.NaN;
   }
+  bytes *= count;
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw tensorError(
+    "invalid-shape",
+    name,
+    `of ${dtype} cannot have the shape ${shapeText(shape)}`,
+    {
+      actual: shape,
+      hint: "dimensions, elements and whole bytes are integers from 0 to 2^53-1",
+    },
+  );
 }
 
 /** An error of one tensor: its message starts with the name. */
@@ -81,16 +80,15 @@ export function tensorError<C extends TensorjarError["code"]>(
 
 /** Sorted by where their data begins, then ends; otherwise in the order given. */
 function inDataOrder(tensors: Map<string, SafetensorsInfo>): Map<string, SafetensorsInfo> {
-  let last: SafetensorsInfo | undefined;
-  for (const info of tensors.values()) {
-    if (last !== undefined && compare(last, info) > 0) {
-      return new Map([...tensors].sort(([, a], [, b]) => compare(a, b)));
-    }
-    last = info;
+  let last = 0;
+  for (const { begin, end } of tensors.values()) {
+    if (begin < last || end < begin)
+      return new Map([...tensors].sort(([, a], [, b]) => byPlace(a, b)));
+    last = end;
   }
   return tensors;
 }
 
-function compare(a: SafetensorsInfo, b: SafetensorsInfo): number {
+export function byPlace(a: SafetensorsInfo, b: SafetensorsInfo): number {
   return a.begin - b.begin || a.end - b.end;
 }

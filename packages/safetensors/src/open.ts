@@ -11,6 +11,7 @@ import {
 import { abortable, allocate, inOrder, tensorFromBytes } from "@tensorjar/core/codec";
 import type { SafetensorsHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
+import { byPlace } from "./layout.js";
 import { lookUp } from "./names.js";
 import { openHeader, type SafetensorsOpenOptions } from "./open-header.js";
 import { type Selection, sliceByteRanges } from "./slice.js";
@@ -62,7 +63,7 @@ function fileOf(
       ? [...tensors]
       : [...new Set(names)]
           .map((name): Member => [name, find(name)])
-          .sort(([, a], [, b]) => a.begin - b.begin || a.end - b.end);
+          .sort(([, a], [, b]) => byPlace(a, b));
 
   const read = async (
     begin: number,

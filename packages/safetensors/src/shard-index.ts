@@ -1,12 +1,12 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
-import { JsonReader, OPEN_BRACE, QUOTE } from "./json-reader.js";
+import { jsonReader, QUOTE } from "./json-reader.js";
 
 /** What `model.safetensors.index.json` says. */
 export interface ShardIndex {
   /** The file of each tensor, in the order of the text. */
   readonly files: Map<string, string>;
-  /** Texts and numbers of its metadata, as text. */
+  /** Of its metadata what is text, and what is a number or a word, as text. */
   readonly metadata: Map<string, string>;
 }
 
@@ -18,36 +18,28 @@ export function parseShardIndex(text: string | BytesLike): ShardIndex {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : toBytes(text);
   const other = notThisFormat(bytes, "json", "the index of a sharded model");
   if (other !== undefined) throw other;
-  const json = new JsonReader(bytes, "the index of a sharded model", 0);
+  const json = jsonReader(bytes, "the index of a sharded model", 0, 2);
   const files = new Map<string, string>();
   const metadata = new Map<string, string>();
   let mapped = false;
-  if (json.next() !== OPEN_BRACE) json.expected("an object");
   json.object((key, at) => {
     if (key === "weight_map") {
-      if (mapped) throw json.error("invalid-header", "weight_map is there twice", at);
+      if (mapped) throw json.error("invalid-header", "is there twice", at);
       mapped = true;
-      if (json.next() !== OPEN_BRACE) json.expected("weight_map as an object of file names");
       json.object((name, start) => {
-        json.kind = "tensor";
-        json.name = name;
-        if (json.next() !== QUOTE) json.expected("a file name");
-        if (files.has(name)) throw json.error("duplicate-name", "the name is there twice", start);
+        if (files.has(name)) throw json.error("duplicate-name", "is there twice", start);
         files.set(name, checkFileName(json.string()));
-        json.kind = "";
       });
-    } else if (key === "metadata" && json.next() === OPEN_BRACE) {
+    } else if (key === "metadata" && !json.null()) {
       json.object((name) => {
-        if (json.next() === QUOTE) metadata.set(name, json.string());
-        else {
-          const value = json.skip();
-          if (/^[-\d]/.test(value)) metadata.set(name, value);
-        }
+        const isText = json.next() === QUOTE;
+        const value = isText ? json.string() : json.skip();
+        if (isText || !/^[[{]/.test(value)) metadata.set(name, value);
       });
-    } else json.skip();
+    } else if (key !== "metadata") json.skip();
   });
   json.end();
-  if (!mapped) throw json.error("invalid-header", "it has no weight_map", 0);
+  if (!mapped) throw json.error("invalid-header", "there is no weight_map", 0);
   return { files, metadata };
 }
 

@@ -119,7 +119,7 @@ function producerSize(name: string, { dtype, shape }: TensorProducer): number {
       `has ${describe(shape)} as its shape, not an array of integers`,
     );
   }
-  return sizeOf(name, dtype, shape);
+  return sizeOf(name, { dtype, shape });
 }
 
 /** Producers by their own names, among pairs or alone. */
