@@ -78,15 +78,18 @@ function gradients({ params, step, config }, digits, grads) {
     for (let c = 0; c < classes; c++) {
       const delta = (probability[c] - (c === label ? 1 : 0)) / batchSize;
       grads.output.bias.data[c] += delta;
-      for (let h = 0; h < size; h++) grads.output.weight.data[h * classes + c] += delta * activation[h];
+      for (let h = 0; h < size; h++)
+        grads.output.weight.data[h * classes + c] += delta * activation[h];
       probability[c] = delta;
     }
     for (let h = 0; h < size; h++) {
       if (activation[h] === 0) continue;
       let delta = 0;
-      for (let c = 0; c < classes; c++) delta += probability[c] * output.weight.data[h * classes + c];
+      for (let c = 0; c < classes; c++)
+        delta += probability[c] * output.weight.data[h * classes + c];
       grads.hidden.bias.data[h] += delta;
-      for (let p = 0; p < pixels; p++) grads.hidden.weight.data[p * size + h] += (delta * image[p]) / 16;
+      for (let p = 0; p < pixels; p++)
+        grads.hidden.weight.data[p * size + h] += (delta * image[p]) / 16;
     }
   }
   return loss;
@@ -98,7 +101,8 @@ function adam(param, grad, m, v, t, { learningRate, beta1, beta2, eps }) {
   for (let i = 0; i < param.data.length; i++) {
     m.data[i] = beta1 * m.data[i] + (1 - beta1) * grad.data[i];
     v.data[i] = beta2 * v.data[i] + (1 - beta2) * grad.data[i] ** 2;
-    param.data[i] -= (learningRate * (m.data[i] / correction1)) / (Math.sqrt(v.data[i] / correction2) + eps);
+    param.data[i] -=
+      (learningRate * (m.data[i] / correction1)) / (Math.sqrt(v.data[i] / correction2) + eps);
   }
 }
 
@@ -114,7 +118,14 @@ export function train(state, digits, until) {
     const { exp_avg, exp_avg_sq, step } = optimizers.adam;
     for (const name of ["hidden", "output"]) {
       for (const part of ["weight", "bias"]) {
-        adam(params[name][part], grads[name][part], exp_avg[name][part], exp_avg_sq[name][part], step, config);
+        adam(
+          params[name][part],
+          grads[name][part],
+          exp_avg[name][part],
+          exp_avg_sq[name][part],
+          step,
+          config,
+        );
       }
     }
   }

@@ -26,10 +26,13 @@ function verdict(claim, holds) {
 }
 
 try {
-  console.log(`1797 handwritten digits, 64-32-10 network, Adam, ${full} steps; every run is a process of its own.\n`);
+  console.log(
+    `1797 handwritten digits, 64-32-10 network, Adam, ${full} steps; every run is a process of its own.\n`,
+  );
   const whole = await run("uninterrupted", { until: full });
   const tail = whole.losses.slice(half);
-  const same = (losses) => losses.length === tail.length && losses.every((loss, i) => Object.is(loss, tail[i]));
+  const same = (losses) =>
+    losses.length === tail.length && losses.every((loss, i) => Object.is(loss, tail[i]));
 
   let cold;
   for (const extension of ["safetensors", "npz"]) {
@@ -37,9 +40,17 @@ try {
     const first = await run(`first-${extension}`, { until: half, checkpoint });
     const resumed = await run(`resumed-${extension}`, { until: full, resume: checkpoint });
     const { size } = await stat(checkpoint);
-    console.log(`${extension}: checkpoint at step ${half}, ${size.toLocaleString("en")} bytes; resumed at step ${resumed.first}`);
-    verdict("the first half of the loss curve is the same", first.losses.every((loss, i) => loss === whole.losses[i]));
-    verdict("the second half, after the resume, is bit-identical", resumed.first === half && same(resumed.losses));
+    console.log(
+      `${extension}: checkpoint at step ${half}, ${size.toLocaleString("en")} bytes; resumed at step ${resumed.first}`,
+    );
+    verdict(
+      "the first half of the loss curve is the same",
+      first.losses.every((loss, i) => loss === whole.losses[i]),
+    );
+    verdict(
+      "the second half, after the resume, is bit-identical",
+      resumed.first === half && same(resumed.losses),
+    );
     verdict("every weight at the end is bit-identical", resumed.weights.equals(whole.weights));
     cold ??= await run("cold", { until: full, resume: checkpoint, coldMoments: true });
     console.log();
@@ -50,14 +61,22 @@ try {
 
   const curve = (losses, first) => losses.map((loss, i) => [first + i, loss]);
   const window = 40;
-  console.log(`\nLoss from step ${half - 10} to ${half + window}: with its moments, and (second curve) without them`);
   console.log(
-    plot([curve(whole.losses.slice(half - 10, half + window), half - 10), curve(cold.losses.slice(0, window), half)], {
-      width: 72,
-      height: 14,
-      ...(process.stdout.isTTY ? { color: ["ansiGreen", "ansiRed"] } : {}),
-      formatter: (value) => (Number.isInteger(value) ? value : value.toFixed(2)),
-    }),
+    `\nLoss from step ${half - 10} to ${half + window}: with its moments, and (second curve) without them`,
+  );
+  console.log(
+    plot(
+      [
+        curve(whole.losses.slice(half - 10, half + window), half - 10),
+        curve(cold.losses.slice(0, window), half),
+      ],
+      {
+        width: 72,
+        height: 14,
+        ...(process.stdout.isTTY ? { color: ["ansiGreen", "ansiRed"] } : {}),
+        formatter: (value) => (Number.isInteger(value) ? value : value.toFixed(2)),
+      },
+    ),
   );
 } finally {
   await rm(folder, { recursive: true, force: true });

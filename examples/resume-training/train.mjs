@@ -2,7 +2,14 @@
 import { restoreCheckpoint, save, saveCheckpoint } from "tensorjar";
 import { freshState, loadDigits, train } from "./model.mjs";
 
-const { digits: path, until, resume, coldMoments, checkpoint, weights } = JSON.parse(process.argv[2]);
+const {
+  digits: path,
+  until,
+  resume,
+  coldMoments,
+  checkpoint,
+  weights,
+} = JSON.parse(process.argv[2]);
 const config = { seed: 20, hidden: 32, learningRate: 0.01, beta1: 0.9, beta2: 0.999, eps: 1e-8 };
 
 // The gem's .npz holds names without dots, so each way of the mapping is said here; safetensors needs none.

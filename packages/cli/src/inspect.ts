@@ -1,0 +1,144 @@
+import pc from "picocolors";
+import {
+  type CheckpointSummary,
+  inspectCheckpoint,
+  isTensorjarError,
+  open,
+  type TensorFile,
+  type TensorInfo,
+} from "tensorjar";
+import { isNumeric } from "./elements.js";
+import { progressBar } from "./progress.js";
+import { sourceOf } from "./source.js";
+import { type Statistics, sparkline, statistics } from "./statistics.js";
+import { byteText, numberText, printable, printJson, shapeText, tableText } from "./text.js";
+
+interface Row extends TensorInfo {
+  readonly name: string;
+  readonly statistics?: Statistics;
+}
+
+/** Prints what a file or URL holds; reads no tensor unless `stats` asks for it. */
+export async function inspect(
+  path: string,
+  { stats = false, json = false }: { stats?: boolean; json?: boolean },
+): Promise<void> {
+  const file = await open(path);
+  try {
+    const infos: Row[] = [];
+    for (const name of file.names) infos.push({ name, ...(await file.info(name)) });
+    const bytes = infos.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const rows = stats ? await withStatistics(file, infos, bytes) : infos;
+    const checkpoint = await checkpointOf(file, path);
+    if (json) {
+      printJson({
+        format: file.format,
+        metadata: file.metadata,
+        ...(checkpoint === undefined
+          ? {}
+          : { checkpoint: { ...checkpoint, params: [...checkpoint.params.keys()] } }),
+        tensors: rows,
+      });
+      return;
+    }
+    console.log(
+      `${pc.bold(printable(path))}  ${file.format}, ${rows.length} tensors, ${byteText(bytes)}`,
+    );
+    if (checkpoint !== undefined) printCheckpoint(checkpoint);
+    else if (file.metadata.size > 0) {
+      console.log(`\n${pc.bold("metadata")}`);
+      for (const [key, value] of file.metadata)
+        console.log(
+          `  ${printable(key)}: ${printable(value.length > 300 ? `${value.slice(0, 297)}...` : value)}`,
+        );
+    }
+    if (rows.length > 0) printRows(rows, stats);
+  } finally {
+    await file.close();
+  }
+}
+
+async function withStatistics(
+  file: TensorFile,
+  infos: readonly Row[],
+  bytes: number,
+): Promise<Row[]> {
+  const bar = progressBar(2 * bytes);
+  try {
+    const rows: Row[] = [];
+    for (const info of infos) {
+      const { name, dtype } = info;
+      rows.push(
+        isNumeric(dtype)
+          ? { ...info, statistics: await statistics(file, name, dtype, (n) => bar.add(n, name)) }
+          : info,
+      );
+    }
+    return rows;
+  } finally {
+    bar.stop();
+  }
+}
+
+/** The state of a training run, when the file is a checkpoint of tensorjar or of the gsplat gem. */
+async function checkpointOf(
+  file: TensorFile,
+  path: string,
+): Promise<CheckpointSummary | undefined> {
+  if (
+    file.metadata.get("format") !== "tensorjar-checkpoint" &&
+    !file.names.includes("checkpoint_version")
+  )
+    return undefined;
+  const source = await sourceOf(path);
+  try {
+    return await inspectCheckpoint(source);
+  } catch (error) {
+    if (!isTensorjarError(error)) throw error;
+    console.error(`${pc.yellow(error.code)}  ${error.message}`);
+    return undefined;
+  } finally {
+    await source.close?.();
+  }
+}
+
+function printCheckpoint({ version, step, config, params, optimizers }: CheckpointSummary): void {
+  console.log(`\n${pc.bold("checkpoint")} version ${version}, step ${step}`);
+  console.log(`  parameters: ${params.size}`);
+  console.log(`  optimizers: ${optimizers.map(printable).join(", ") || "none"}`);
+  console.log(`  config: ${printable(JSON.stringify(config))}`);
+}
+
+function printRows(rows: readonly Row[], stats: boolean): void {
+  const head = [
+    "name",
+    "dtype",
+    "shape",
+    "bytes",
+    ...(stats ? ["min", "max", "mean", "NaN", "histogram"] : []),
+  ];
+  const text = (value: number | bigint | undefined): string =>
+    value === undefined ? "-" : numberText(value);
+  console.log();
+  console.log(
+    tableText(
+      head.map((name) => pc.bold(name)),
+      rows.map(({ name, dtype, shape, byteLength, statistics: s }) => [
+        name === "" ? '""' : printable(name),
+        dtype,
+        shapeText(shape),
+        byteText(byteLength),
+        ...(stats
+          ? [
+              text(s?.min),
+              text(s?.max),
+              text(s?.mean),
+              text(s?.nans),
+              s === undefined ? "" : sparkline(s.histogram),
+            ]
+          : []),
+      ]),
+      [3, 4, 5, 6, 7],
+    ),
+  );
+}

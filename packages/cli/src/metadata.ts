@@ -1,0 +1,44 @@
+import pc from "picocolors";
+import { fileSink, fileSource, open, TensorjarError, updateSafetensorsMetadata } from "tensorjar";
+import { printable, printJson } from "./text.js";
+
+/** Prints the metadata of a file; with changes, rewrites a safetensors file's header and copies its data as it is. */
+export async function metadata(
+  path: string,
+  {
+    set,
+    unset,
+    json = false,
+  }: { set: readonly [string, string][]; unset: readonly string[]; json?: boolean },
+): Promise<void> {
+  if (set.length > 0 || unset.length > 0) {
+    const source = await fileSource(path);
+    try {
+      await updateSafetensorsMetadata(source, fileSink(path), (old) => changed(old, set, unset));
+    } finally {
+      await source.close?.();
+    }
+  }
+  const file = await open(path);
+  await file.close();
+  if (json) printJson(file.metadata);
+  else
+    for (const [key, value] of file.metadata)
+      console.log(`${pc.bold(printable(key))}: ${printable(value)}`);
+}
+
+function changed(
+  old: Map<string, string>,
+  set: readonly [string, string][],
+  unset: readonly string[],
+): Map<string, string> {
+  const next = new Map(old);
+  for (const key of unset) {
+    if (!next.delete(key))
+      throw new TensorjarError("not-found", `the metadata has no key ${JSON.stringify(key)}`, {
+        name: key,
+      });
+  }
+  for (const [key, value] of set) next.set(key, value);
+  return next;
+}

@@ -1,0 +1,97 @@
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import pc from "picocolors";
+import { isTensorjarError } from "tensorjar";
+import { type ConvertOptions, convert } from "./convert.js";
+import { diff } from "./diff.js";
+import { inspect } from "./inspect.js";
+import { metadata } from "./metadata.js";
+import { verify } from "./verify.js";
+
+/** 0: fine; 1: a difference, or a file that is bad or not there; 2: wrong use. */
+export type ExitCode = 0 | 1 | 2;
+
+/** Runs one command line (without `node` and the program's name) and gives its exit code. */
+export async function run(args: readonly string[]): Promise<ExitCode> {
+  let code: ExitCode = 0;
+  const program = new Command("tensorjar")
+    .description(
+      "Look into, convert, compare and check files of tensors: .npy, .npz, safetensors and checkpoints.",
+    )
+    .exitOverride()
+    .showHelpAfterError();
+  const json = ["--json", "print JSON"] as const;
+
+  program
+    .command("inspect <file>")
+    .description(
+      "what a file or URL holds: tensors, metadata, the state of a checkpoint; reads headers only",
+    )
+    .option("--stats", "read the data too: min, max, mean, NaNs and a histogram of each tensor")
+    .option(...json)
+    .action(async (file: string, options: { stats?: boolean; json?: boolean }) => {
+      await inspect(file, options);
+    });
+  program
+    .command("convert <in> <out>")
+    .description(
+      "copy tensors into another container, told by the extension; refuses what it cannot hold, by name",
+    )
+    .option("--deflate", "compress the members of an .npz")
+    .option("--drop-metadata", "convert to .npz or .npy although metadata is lost")
+    .option(...json)
+    .action(async (from: string, to: string, options: ConvertOptions) => {
+      await convert(from, to, options);
+    });
+  program
+    .command("diff <a> <b>")
+    .description("compare two files tensor by tensor; exits 1 when they differ")
+    .option(...json)
+    .action(async (a: string, b: string, options: { json?: boolean }) => {
+      if (!(await diff(a, b, options))) code = 1;
+    });
+  program
+    .command("verify <path>")
+    .description(
+      "read a file, or every file in a checkpoint folder, to its last byte; exits 1 when one is bad",
+    )
+    .option(...json)
+    .action(async (path: string, options: { json?: boolean }) => {
+      if (!(await verify(path, options))) code = 1;
+    });
+  program
+    .command("metadata <file>")
+    .description(
+      "print the metadata of a safetensors file, or change it without loading the tensors",
+    )
+    .option("--set <key=value>", "set a key (may be repeated)", keyValue, [])
+    .option("--unset <key>", "remove a key (may be repeated)", collect, [])
+    .option(...json)
+    .action(
+      async (
+        file: string,
+        options: { set: [string, string][]; unset: string[]; json?: boolean },
+      ) => {
+        await metadata(file, options);
+      },
+    );
+
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (!isTensorjarError(error)) throw error;
+    console.error(`${pc.red(error.code)}  ${error.message}`);
+    return isTensorjarError(error, "invalid-argument") ? 2 : 1;
+  }
+}
+
+function keyValue(text: string, before: [string, string][]): [string, string][] {
+  const at = text.indexOf("=");
+  if (at < 0) throw new InvalidArgumentError("write KEY=VALUE");
+  return [...before, [text.slice(0, at), text.slice(at + 1)]];
+}
+
+function collect(text: string, before: string[]): string[] {
+  return [...before, text];
+}

@@ -1,0 +1,87 @@
+import Table from "cli-table3";
+
+/** Bytes in binary units: `1.50 MiB`. */
+export function byteText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  let value = bytes;
+  let unit = -1;
+  while (value >= 1024 && unit < 4) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value.toFixed(value < 10 ? 2 : 1)} ${["KiB", "MiB", "GiB", "TiB", "PiB"][unit]}`;
+}
+
+export function shapeText(shape: readonly number[]): string {
+  return `[${shape.join(", ")}]`;
+}
+
+/** A number in at most about ten characters. */
+export function numberText(value: number | bigint): string {
+  if (typeof value === "bigint" || Number.isInteger(value)) {
+    const text = String(value);
+    if (text.length <= 12 || typeof value === "bigint") return text;
+  }
+  return String(Number(value.toPrecision(5)));
+}
+
+/** What a file says, fit for a terminal: control characters are shown, not obeyed. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** Columns without rules; those in `right` are aligned to the right. */
+export function tableText(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[],
+): string {
+  const none = {
+    top: "",
+    "top-mid": "",
+    "top-left": "",
+    "top-right": "",
+    bottom: "",
+    "bottom-mid": "",
+    "bottom-left": "",
+    "bottom-right": "",
+    left: "",
+    "left-mid": "",
+    mid: "",
+    "mid-mid": "",
+    right: "",
+    "right-mid": "",
+    middle: "  ",
+  };
+  const table = new Table({
+    head: [...head],
+    chars: none,
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+    colAligns: head.map((_, column) => (right.includes(column) ? "right" : "left")),
+  });
+  for (const row of rows) table.push([...row]);
+  return table
+    .toString()
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n");
+}
+
+/** Prints `value` as JSON; 64-bit integers become numbers where they are exact and text where they are not. */
+export function printJson(value: unknown): void {
+  console.log(
+    JSON.stringify(
+      value,
+      (_, part: unknown) => {
+        if (typeof part === "bigint")
+          return Number.isSafeInteger(Number(part)) ? Number(part) : String(part);
+        if (typeof part === "number" && !Number.isFinite(part)) return String(part);
+        return part instanceof Map ? Object.fromEntries(part) : part;
+      },
+      2,
+    ),
+  );
+}

@@ -1,0 +1,50 @@
+import type { ReadOptions, Tensor, TensorFile } from "@tensorjar/core";
+import { openTensors } from "./formats.js";
+import { type FacadeSource, sourcePath, toFacadeSource } from "./source.js";
+
+export interface LoadFileOptions extends ReadOptions {
+  /** Only these tensors; one that the file does not have is `not-found`. */
+  names?: Iterable<string>;
+}
+
+export interface LoadedFile {
+  readonly format: string;
+  /** In the order of the data; a lone `.npy` is under `""`. Each has memory of its own. */
+  readonly tensors: Map<string, Tensor>;
+  readonly metadata: Map<string, string>;
+}
+
+/**
+ * Opens a file of tensors without reading its data; the format is told by its content. A URL is read by ranges.
+ * Rejects with the codes of the codec, `not-this-format` for another file; reading an array that is no tensor
+ * (strings, dates, structs) is `unsupported`.
+ */
+export async function open(source: FacadeSource): Promise<TensorFile> {
+  return openSource(source);
+}
+
+async function openSource(given: FacadeSource, signal?: AbortSignal): Promise<TensorFile> {
+  const source = await toFacadeSource(given, signal);
+  try {
+    return await openTensors(source, sourcePath(given));
+  } catch (error) {
+    if (source !== given) await source.close?.();
+    throw error;
+  }
+}
+
+/** Loads all tensors of a file, or those in `names`, each in memory of its own. Rejects as {@link open} does. */
+export async function load(
+  source: FacadeSource,
+  options: LoadFileOptions = {},
+): Promise<LoadedFile> {
+  const { names, ...reading } = options;
+  const file = await openSource(source, options.signal);
+  try {
+    const tensors = new Map<string, Tensor>();
+    for await (const [name, tensor] of file.entries(names, reading)) tensors.set(name, tensor);
+    return { format: file.format, tensors, metadata: new Map(file.metadata) };
+  } finally {
+    await file.close();
+  }
+}

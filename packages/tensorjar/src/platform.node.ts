@@ -1,0 +1,12 @@
+import { httpSource } from "@tensorjar/core";
+import { fileSource } from "@tensorjar/core/node";
+import type { OpenText } from "./platform.js";
+
+export { folderStore } from "@tensorjar/checkpoint/node";
+export { fileSink, fileSource } from "@tensorjar/core/node";
+
+/** Node, Bun and Deno: `http:` and `https:` are URLs, `file:` URLs and all other strings are paths. */
+export const openText: OpenText = (text, signal) =>
+  /^https?:/i.test(text)
+    ? httpSource(text, signal === undefined ? {} : { signal })
+    : fileSource(text);

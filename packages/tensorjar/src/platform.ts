@@ -1,0 +1,36 @@
+import type { Store } from "@tensorjar/checkpoint";
+import { type ByteSource, httpSource, type SinkLike, TensorjarError } from "@tensorjar/core";
+import { quote } from "@tensorjar/core/codec";
+
+/** Opens what a string stands for, where the program runs. */
+export type OpenText = (text: string, signal?: AbortSignal) => Promise<ByteSource>;
+
+/** A browser: every string is a URL, resolved as `fetch` does. */
+export const openText: OpenText = (text, signal) =>
+  httpSource(text, signal === undefined ? {} : { signal });
+
+function noPaths(path: string, hint: string): TensorjarError {
+  return new TensorjarError(
+    "unsupported",
+    `there are no paths in a browser, such as ${quote(path)}`,
+    { path, hint },
+  );
+}
+
+/** Reads a file by position: in Node, Bun and Deno; `unsupported` here. */
+export async function fileSource(path: string): Promise<ByteSource> {
+  throw noPaths(path, "give the File itself, or a URL");
+}
+
+/** Writes a file atomically: in Node, Bun and Deno; `unsupported` here. */
+export function fileSink(
+  path: string,
+  _options: { ifExists?: "replace" | "error"; durable?: boolean } = {},
+): SinkLike {
+  throw noPaths(path, "give a WritableStream, or { store: opfsStore(), name }");
+}
+
+/** Keeps checkpoints in a folder: in Node, Bun and Deno; `unsupported` here. */
+export function folderStore(path: string): Store {
+  throw noPaths(path, "give opfsStore()");
+}

@@ -1,0 +1,152 @@
+import {
+  type ByteSource,
+  type Bytes,
+  bytesSource,
+  type SourceLike,
+  TensorjarError,
+} from "@tensorjar/core";
+import {
+  abortable,
+  allocate,
+  describe,
+  isBytesLike,
+  quote,
+  toBytes,
+  toSource,
+} from "@tensorjar/core/codec";
+import { openText } from "#platform";
+
+/**
+ * What the facade reads from: besides a codec's sources a path or URL, a `Response`, a stream, an async iterable of bytes.
+ * `http:` and `https:` strings are URLs; in a browser every string is, elsewhere the others are paths.
+ */
+export type FacadeSource =
+  | SourceLike
+  | string
+  | URL
+  | Response
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>;
+
+/** What messages call the source: its path or URL where it has one. */
+export function sourcePath(source: unknown): string | undefined {
+  if (typeof source === "string") return source;
+  return source instanceof URL ? source.href : undefined;
+}
+
+/** The byte source that `source` stands for. Streams and responses are read whole, since they cannot be read twice. */
+export async function toFacadeSource(
+  source: FacadeSource,
+  signal?: AbortSignal,
+): Promise<ByteSource> {
+  signal?.throwIfAborted();
+  const path = sourcePath(source);
+  if (path !== undefined) return openText(path, signal);
+  if (isResponse(source)) return bytesSource(await responseBytes(source, signal));
+  if (isStream(source)) return bytesSource(await collect(streamChunks(source), signal));
+  if (isAsyncIterable(source)) return bytesSource(await collect(source, signal));
+  return toSource(source as SourceLike); // strings, URLs, responses and streams were told apart above
+}
+
+function isResponse(value: unknown): value is Response {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "headers" in value &&
+    "status" in value &&
+    "body" in value
+  );
+}
+
+function isStream(value: unknown): value is ReadableStream<Uint8Array> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "getReader" in value &&
+    typeof value.getReader === "function"
+  );
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<Uint8Array> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+async function responseBytes(response: Response, signal?: AbortSignal): Promise<Bytes> {
+  if (!response.ok) {
+    await response.body?.cancel();
+    const gone = response.status === 404 || response.status === 410;
+    throw new TensorjarError(
+      gone ? "not-found" : "http",
+      `the server answered ${response.status} ${response.statusText}${response.url === "" ? "" : ` for ${quote(response.url)}`}`,
+      { status: response.status },
+    );
+  }
+  if (response.bodyUsed || response.body === null) {
+    throw new TensorjarError(
+      "invalid-argument",
+      "the body of the Response was already read, or it has none",
+      {
+        hint: "give the Response before reading it, or its bytes",
+      },
+    );
+  }
+  return collect(streamChunks(response.body), signal);
+}
+
+async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (stream.locked) {
+    throw new TensorjarError("invalid-argument", "the stream is locked by another reader");
+  }
+  const reader = stream.getReader();
+  let done = false;
+  try {
+    for (;;) {
+      const result = await reader.read();
+      if (result.done) break;
+      yield result.value;
+    }
+    done = true;
+  } finally {
+    if (!done) reader.cancel().catch(() => {}); // the reader's own failure is already on its way
+    reader.releaseLock();
+  }
+}
+
+/** All bytes of a stream; memory grows with what arrived, not with what was announced. */
+async function collect(chunks: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<Bytes> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  const iterator = chunks[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await abortable(iterator.next(), signal);
+      if (next.done) break;
+      const chunk: unknown = next.value;
+      if (!isBytesLike(chunk)) {
+        throw new TensorjarError("invalid-argument", `a stream of bytes gave ${describe(chunk)}`, {
+          hint: "streams must give Uint8Arrays: set no encoding",
+        });
+      }
+      const piece = toBytes(chunk);
+      pieces.push(piece);
+      length += piece.length;
+    }
+  } catch (cause) {
+    iterator.return?.().catch(() => {}); // what went wrong first is what counts
+    signal?.throwIfAborted();
+    if (cause instanceof TensorjarError) throw cause;
+    throw new TensorjarError(
+      "io",
+      `the stream failed after ${length} bytes: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { offset: length },
+      { cause },
+    );
+  }
+  const whole = allocate(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
