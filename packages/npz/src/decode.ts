@@ -4,7 +4,7 @@ import type { NpyArray } from "@tensorjar/npy";
 import { checkReadOptions, type NpyReadOptions } from "@tensorjar/npy/codec";
 import { arrayOf, contentPrefix, contentSync, isArray, magicLength } from "./content.js";
 import { type Entry, namesNoArray, parseDirectory } from "./directory.js";
-import { anotherFormat, endWindow, findDirectory, noArchive } from "./end-record.js";
+import { anotherFormat, endWindow, farWindow, findDirectory, noArchive } from "./end-record.js";
 import { checkReadable, contentStart } from "./local-header.js";
 import { hasArrayName } from "./names.js";
 
@@ -28,8 +28,9 @@ export function decodeNpz(
   const take = budget(options);
   const file = toBytes(bytes);
   const head = file.subarray(0, headLength);
-  const found = findDirectory(file.subarray(Math.max(0, file.length - endWindow)), file.length);
-  if (!("place" in found)) throw noArchive(head, file.length, found.fault);
+  const tail = (length: number): Uint8Array => file.subarray(Math.max(0, file.length - length));
+  const found = findDirectory(tail(endWindow), file.length);
+  if (!("place" in found)) throw noArchive(head, tail(farWindow), file.length, found.fault);
   const { place } = found;
   const entries = parseDirectory(file.subarray(place.start, place.start + place.length), place);
   const other = namesNoArray(entries) ? anotherFormat(head) : undefined;

@@ -163,15 +163,30 @@ function unfit(fault: string): Omit<Candidate, "at"> {
   return { place: undefined, fault };
 }
 
-/** The error for a file in which no end record fits. `head` is its first bytes, `fault` what the search found. */
+/** Bytes at the end of a file in which a signature is looked for, to tell an archive that is cut from one with more behind it. */
+export const farWindow: number = 1 << 20;
+
+/**
+ * The error for a file in which no end record fits. `head` is its first bytes, `tail` its last {@link farWindow} bytes,
+ * `fault` what the search found.
+ */
 export function noArchive(
   head: Uint8Array,
+  tail: Uint8Array,
   size: number,
   fault: string | undefined,
 ): TensorjarError {
   const other = anotherFormat(head);
   if (other !== undefined) return other;
   if (fault !== undefined) return invalidArchive(fault);
+  const view = viewOf(tail);
+  for (let at = tail.length - 4; at >= 0; at--) {
+    if (view.getUint32(at, true) !== endSignature) continue;
+    const after = tail.length - at - endLength;
+    return invalidArchive(
+      `${after} bytes stand after the end record at ${size - tail.length + at}`,
+    );
+  }
   if (head.length >= 4 && viewOf(head).getUint32(0, true) === localSignature) {
     return new TensorjarError(
       "truncated",
@@ -179,20 +194,21 @@ export function noArchive(
       { offset: size, hint: "copy or download it again" },
     );
   }
-  return new TensorjarError(
-    "not-this-format",
-    "this is not an .npz archive: it holds no zip records",
-    {
+  return (
+    notThisFormat(head, "npz", what) ??
+    new TensorjarError("not-this-format", "this is not an .npz archive: it holds no zip records", {
       offset: 0,
       expected: "npz",
       actual: "unknown",
-    },
+    })
   );
 }
 
+const what = "an .npz archive";
+
 /** The error for a file that by its first bytes is another format than a zip archive of arrays. */
 export function anotherFormat(head: Uint8Array): TensorjarError | undefined {
-  return sniff(head) === "zip" ? undefined : notThisFormat(head, "npz", "an .npz archive");
+  return sniff(head) === "unknown" ? undefined : notThisFormat(head, "npz", what);
 }
 
 export function invalidArchive(

@@ -13,7 +13,7 @@ import { inflate, inflateChunks } from "#deflate";
 import { arrayOf, checkContent, contentPrefix, inMember, notInflating } from "./content.js";
 import { headLength } from "./decode.js";
 import { type Entry, localLength, namesNoArray, parseDirectory } from "./directory.js";
-import { anotherFormat, endWindow, findDirectory, noArchive } from "./end-record.js";
+import { anotherFormat, endWindow, farWindow, findDirectory, noArchive } from "./end-record.js";
 import { checkReadable, contentStart } from "./local-header.js";
 
 /** Bytes at the end of a file that are read first: the whole directory of most archives. */
@@ -111,7 +111,10 @@ export async function memberReader(
   }
 
   const head = (): Promise<Uint8Array> => read(0, Math.min(size, headLength));
-  if (!("place" in found)) throw noArchive(await head(), size, found.fault);
+  if (!("place" in found)) {
+    const far = Math.max(0, size - farWindow);
+    throw noArchive(await head(), await read(far, size - far), size, found.fault);
+  }
   const { place } = found;
   const entries = parseDirectory(await read(place.start, place.length), place);
   const other = namesNoArray(entries) ? anotherFormat(await head()) : undefined;
