@@ -5,7 +5,7 @@ import {
   type Tensor,
   TensorjarError,
 } from "@tensorjar/core";
-import { isDType, quote, shapeText, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
+import { isDType, quote, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
 import type { NpyArray } from "./array.js";
 import { cloneBytes, swapBytes } from "./bytes.js";
 import { type ElementType, swapSize } from "./descr.js";
@@ -60,20 +60,18 @@ export function* decodeNpySequence(
 
 /** Throws `invalid-argument` for a value that no option has. */
 export function checkReadOptions({ fortranOrder = "to-c", voidAs }: NpyReadOptions): void {
-  if (voidAs !== undefined && !(isDType(voidAs) && dtypeInfo(voidAs).bits >= 8)) {
-    throw new TensorjarError(
-      "invalid-argument",
-      `voidAs is ${String(voidAs)}, which is no dtype of whole bytes`,
-      { name: "voidAs", actual: voidAs },
-    );
-  }
-  if (!["to-c", "reverse-shape", "reject"].includes(fortranOrder)) {
-    throw new TensorjarError("invalid-argument", `fortranOrder is ${String(fortranOrder)}`, {
-      name: "fortranOrder",
-      expected: ["to-c", "reverse-shape", "reject"],
-      actual: fortranOrder,
-    });
-  }
+  const wrong: [name: string, actual: unknown] | undefined =
+    voidAs !== undefined && !(isDType(voidAs) && dtypeInfo(voidAs).bits >= 8)
+      ? ["voidAs", voidAs]
+      : ["to-c", "reverse-shape", "reject"].includes(fortranOrder)
+        ? undefined
+        : ["fortranOrder", fortranOrder];
+  if (wrong === undefined) return;
+  const [name, actual] = wrong;
+  throw new TensorjarError("invalid-argument", `the option ${name} is ${String(actual)}`, {
+    name,
+    actual,
+  });
 }
 
 /** Compares the data that a header declares with the `size` of its file. Throws `truncated`, `trailing-bytes`. */
@@ -86,7 +84,7 @@ export function checkDataSize(
   if (actual < byteLength) {
     throw new TensorjarError(
       "truncated",
-      `the data of descr ${quote(header.descr)} and shape ${shapeText(header.shape)} takes ${byteLength} bytes, the file has ${actual} of them`,
+      `the data of descr ${quote(header.descr)} and shape (${header.shape}) takes ${byteLength} bytes, the file has ${actual} of them`,
       { offset: size, expected: byteLength, actual },
     );
   }
@@ -138,11 +136,9 @@ export function arrayShape(
 ): readonly number[] {
   if (!fortranOrder || shape.length < 2 || wish === "to-c") return shape;
   if (wish === "reverse-shape") return [...shape].reverse();
-  throw new TensorjarError(
-    "unsupported",
-    `the array of shape ${shapeText(shape)} is in Fortran order`,
-    { hint: 'fortranOrder: "to-c" converts it' },
-  );
+  throw new TensorjarError("unsupported", `the array of shape (${shape}) is in Fortran order`, {
+    hint: 'fortranOrder: "to-c" converts it',
+  });
 }
 
 /** The dtype that void items of its size are read as. */

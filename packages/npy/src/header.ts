@@ -1,7 +1,8 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
-import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
+import { quote, toBytes } from "@tensorjar/core/codec";
 import { type ElementType, parseDescr } from "./descr.js";
-import { isSequence, kindOf, type LiteralEntry, parseLiteral } from "./literal.js";
+import { type LiteralDict, parseLiteral } from "./literal.js";
+import { notNpy } from "./other-format.js";
 import { bytesOf, parseShape } from "./shape.js";
 
 export interface NpyHeader {
@@ -33,8 +34,8 @@ export interface NpyLayout {
 /** Bytes that say how long a header is, of any version. */
 export const headerPrefixLength = 12;
 
-const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
-const what = "a NumPy .npy file, which begins with the magic string \\x93NUMPY";
+const magic = "\x93NUMPY";
+const defaultLimit = 10_000;
 
 /** An .npy header without its data. Throws as {@link readLayout} does. */
 export function parseNpyHeader(bytes: BytesLike, options?: NpyHeaderOptions): NpyHeader {
@@ -49,46 +50,40 @@ export function parseNpyHeader(bytes: BytesLike, options?: NpyHeaderOptions): Np
 export function headerEnd(
   start: Uint8Array,
   size: number,
-  { maxHeaderLength = 10_000 }: NpyHeaderOptions = {},
+  { maxHeaderLength = defaultLimit }: NpyHeaderOptions = {},
 ): { version: 1 | 2 | 3; textOffset: number; dataOffset: number } {
-  if (magic.some((byte, at) => at < start.length && start[at] !== byte) || start.length === 0) {
-    throw (
-      notThisFormat(start, "npy", what) ??
-      new TensorjarError("not-this-format", `this is not ${what}`, { offset: 0, expected: "npy" })
-    );
-  }
-  const [major, minor] = [start[6], start[7]];
-  if (major === undefined || minor === undefined) throw cut(8, size);
-  if ((major !== 1 && major !== 2 && major !== 3) || minor !== 0) {
+  const found = latin1(start.subarray(0, 64));
+  if (!magic.startsWith(found.slice(0, magic.length))) throw notNpy(found);
+  if (start.length < 10) throw cut(10, size);
+  const [version, minor] = start.subarray(magic.length);
+  if ((version !== 1 && version !== 2 && version !== 3) || minor !== 0) {
     throw new TensorjarError(
       "unsupported-version",
-      `the .npy format version is ${major}.${minor}, known are 1.0, 2.0 and 3.0`,
-      { offset: 6, actual: `${major}.${minor}`, expected: ["1.0", "2.0", "3.0"] },
+      `the .npy version is ${version}.${minor}, known are 1.0, 2.0 and 3.0`,
     );
   }
-  const textOffset = major === 1 ? 10 : 12;
-  if (start.length < textOffset) throw cut(textOffset, size);
-  let length = 0;
-  for (let at = textOffset; at-- > 8; ) length = length * 256 + (start[at] ?? 0);
-  const dataOffset = textOffset + length;
+  const textOffset = version === 1 ? 10 : 12;
+  let dataOffset = textOffset;
+  for (let at = 8; at < textOffset; at++) dataOffset += (start[at] ?? 0) * 256 ** (at - 8);
   if (dataOffset > size) throw cut(dataOffset, size);
-  if (length > maxHeaderLength * (major === 3 ? 4 : 1)) throw tooLong(length, maxHeaderLength);
-  return { version: major, textOffset, dataOffset };
+  checkLength((dataOffset - textOffset) / (version === 3 ? 4 : 1), maxHeaderLength);
+  return { version, textOffset, dataOffset };
 }
 
 function cut(expected: number, actual: number): TensorjarError {
   return new TensorjarError(
     "truncated",
-    `the header of the .npy file takes ${expected} bytes, the file ends after ${actual}`,
+    `the header takes ${expected} bytes, the file ends after ${actual} bytes`,
     { offset: actual, expected, actual },
   );
 }
 
-function tooLong(actual: number, limit: number): TensorjarError {
-  return new TensorjarError(
+function checkLength(actual: number, expected: number): void {
+  if (actual <= expected) return;
+  throw new TensorjarError(
     "limit-exceeded",
-    `the header has ${actual} characters, over the limit of ${limit}`,
-    { expected: limit, actual, hint: "maxHeaderLength raises the limit for files that you trust" },
+    `the header has ${actual} characters, over the limit maxHeaderLength of ${expected}`,
+    { expected, actual },
   );
 }
 
@@ -103,31 +98,23 @@ export function readLayout(
   size: number = bytes.length,
 ): NpyLayout {
   const { version, textOffset, dataOffset } = headerEnd(bytes, size, options);
-  const { maxHeaderLength = 10_000 } = options;
   const encoded = bytes.subarray(textOffset, dataOffset);
-  const text = version === 3 ? utf8(encoded, maxHeaderLength) : latin1(encoded);
-  const dict = parseLiteral(text, version < 3, textOffset);
-  if (typeof dict !== "object" || dict?.kind !== "dict") {
-    throw invalid(`the header is ${kindOf(dict)}, not a dict`);
+  const text = version === 3 ? utf8(encoded) : latin1(encoded);
+  checkLength(text.length, options.maxHeaderLength ?? defaultLimit);
+  const dict = parseLiteral(text, version < 3);
+  const entries: LiteralDict = dict instanceof Map ? dict : new Map();
+  const [descr, order, dims] = ["descr", "fortran_order", "shape"].map((key) => entries.get(key));
+  if (!descr || !order || !dims || entries.size > 3) {
+    const keys = quote([...entries.keys()].join());
+    throw invalid(
+      `the header is not a dict of descr, fortran_order and shape; its keys are ${keys}`,
+    );
   }
-  const entries = new Map(dict.entries);
-  const take = (key: string): LiteralEntry => {
-    const entry = entries.get(key);
-    if (!entry) throw invalid(`the header has no key ${quote(key)}`);
-    entries.delete(key);
-    return entry;
-  };
-  const descr = take("descr");
-  const fortranOrder = take("fortran_order").value;
-  const dims = take("shape").value;
-  for (const key of entries.keys()) throw invalid(`the header has an unknown key ${quote(key)}`);
+  const fortranOrder = order.value;
   if (typeof fortranOrder !== "boolean") {
-    throw invalid(`fortran_order is ${kindOf(fortranOrder)}, not True or False`);
+    throw invalid(`fortran_order is ${quote(order.text)}, not True or False`);
   }
-  if (!isSequence(dims) || dims.kind !== "tuple") {
-    throw new TensorjarError("invalid-shape", `the shape is ${kindOf(dims)}, not a tuple`);
-  }
-  const shape = parseShape(dims.items);
+  const shape = parseShape(dims.value, dims.text);
   const element = parseDescr(descr.value);
   return {
     header: {
@@ -145,25 +132,16 @@ export function readLayout(
 }
 
 function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 8192) {
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  }
-  return text;
+  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
 }
 
-function utf8(bytes: Uint8Array, maxHeaderLength: number): string {
-  let text: string;
+function utf8(bytes: Uint8Array): string {
   try {
     // copied, for decoders refuse shared memory
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.slice());
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.slice());
   } catch (cause) {
-    throw new TensorjarError("invalid-utf8", "the header is not valid UTF-8", {}, { cause });
+    throw new TensorjarError("invalid-utf8", "the header is not UTF-8", {}, { cause });
   }
-  let characters = 0;
-  for (const byte of bytes) if ((byte & 0xc0) !== 0x80) characters++;
-  if (characters > maxHeaderLength) throw tooLong(characters, maxHeaderLength);
-  return text;
 }
 
 function invalid(message: string): TensorjarError {

@@ -8,7 +8,14 @@ import {
   TensorjarError,
   type TensorOf,
 } from "@tensorjar/core";
-import { abortable, allocate, quote, shapeText, toSource } from "@tensorjar/core/codec";
+import {
+  abortable,
+  allocate,
+  notThisFormat,
+  quote,
+  shapeText,
+  toSource,
+} from "@tensorjar/core/codec";
 import type { NpyArray } from "./array.js";
 import { fileChunks } from "./chunks.js";
 import {
@@ -83,7 +90,11 @@ export async function openNpy(
 async function readHeader(source: ByteSource, options: NpyReadOptions): Promise<NpyLayout> {
   const { size } = source;
   const start = await source.read(0, Math.min(size, headerPrefixLength));
-  if (start[0] !== 0x93) headerEnd(await source.read(0, Math.min(size, 4096)), size); // told by more of its bytes
+  if (start[0] !== 0x93) {
+    const more = await source.read(0, Math.min(size, 4096));
+    const wrong = notThisFormat(more, "npy", "a NumPy .npy file");
+    if (wrong) throw wrong;
+  }
   const { dataOffset } = headerEnd(start, size, options);
   const header = new Uint8Array(Math.max(dataOffset, start.length));
   header.set(start);

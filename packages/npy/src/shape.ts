@@ -1,22 +1,22 @@
 import { TensorjarError } from "@tensorjar/core";
-import { kindOf, type Literal } from "./literal.js";
+import { quote } from "@tensorjar/core/codec";
+import type { Literal } from "./literal.js";
 
-/** A shape of at most 64 axes, NumPy's limit. Throws `invalid-shape`. */
-export function parseShape(dims: readonly Literal[]): readonly number[] {
-  if (dims.length > 64) throw invalid(`a shape has ${dims.length} axes, more than 64`);
-  return dims.map((dim) => {
-    if (typeof dim === "number" && dim >= 0) return dim;
-    throw invalid(`a shape holds ${kindOf(dim)}, not an integer from 0 to 2^53-1`);
-  });
+/** A shape of at most 64 axes, NumPy's limit; `text` is what it was read from. Throws `invalid-shape`. */
+export function parseShape(dims: Literal, text: string): readonly number[] {
+  if (Array.isArray(dims) && dims.length <= 64) {
+    const shape = dims.map((dim) => (typeof dim === "bigint" ? Number(dim) : Number.NaN));
+    if (shape.every((dim) => dim >= 0 && Number.isSafeInteger(dim))) return shape;
+  }
+  throw new TensorjarError(
+    "invalid-shape",
+    `the shape ${quote(text)} is not a tuple of at most 64 integers from 0 to 2^53-1`,
+  );
 }
 
 /** Bytes of an array. Throws `invalid-shape` past 2^53−1, which no array without elements is. */
 export function bytesOf(shape: readonly number[], itemSize: number): number {
   const bytes = shape.includes(0) ? 0 : shape.reduce((size, dim) => size * dim, itemSize);
   if (bytes <= Number.MAX_SAFE_INTEGER) return bytes;
-  throw invalid(`the shape (${shape}) takes more than 2^53-1 bytes`);
-}
-
-function invalid(message: string): TensorjarError {
-  return new TensorjarError("invalid-shape", message);
+  throw new TensorjarError("invalid-shape", `the shape (${shape}) takes over 2^53-1 bytes`);
 }
