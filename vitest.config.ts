@@ -2,6 +2,7 @@ import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 import { commands } from "./tooling/case-server.node.js";
 import { chromiumOptions } from "./tooling/chromium.mjs";
+import { mutantPlugin } from "./tooling/mutant-plugin.js";
 
 // The condition under which packages resolve to their TypeScript sources, so that tests need no build.
 const source = "tensorjar-source";
@@ -12,6 +13,7 @@ const tests = ["packages/*/test/**/*.test.ts", "tooling/test/**/*.test.ts"];
 const json = process.env["VITEST_JSON"];
 
 export default defineConfig({
+  plugins: mutantPlugin(process.env["TENSORJAR_MUTANT"]),
   test: {
     reporters: json ? ["dot", ["json", { outputFile: json }]] : ["default"],
     expect: { requireAssertions: true },
