@@ -40,13 +40,23 @@ const hints: { readonly [errno: string]: string } = {
 };
 
 /** An error of the system as one of tensorjar's: `not-found` for ENOENT, `io` for others. */
-export function fileError(cause: unknown, path: string, what: string): TensorjarError {
+export function fileError(
+  cause: unknown,
+  path: string,
+  what: string,
+  code: "io" | "not-found" = errnoOf(cause) === "ENOENT" ? "not-found" : "io",
+): TensorjarError {
   const errno = errnoOf(cause);
   const hint = hints[errno];
   return new TensorjarError(
-    errno === "ENOENT" ? "not-found" : "io",
+    code,
     `${quote(path)} ${what} (${errno || String(cause)})`,
     { path, ...(errno && { errno }), ...(hint !== undefined && { hint }) },
     { cause },
   );
+}
+
+/** An error with a code such as the system gives. */
+export function withCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

@@ -1,2 +1,2 @@
-export { type FileSinkOptions, fileSink } from "./file-sink.node.js";
+export { type FileSink, type FileSinkOptions, fileSink } from "./file-sink.node.js";
 export { fileSource } from "./file-source.node.js";
