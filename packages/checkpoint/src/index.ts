@@ -24,6 +24,7 @@ export { inspectCheckpoint, verifyCheckpoint } from "./inspect.js";
 export type { Json } from "./json.js";
 export { type Checkpoints, type CheckpointsOptions, openCheckpoints } from "./manager.js";
 export { memoryStore } from "./memory-store.js";
+export { npzCheckpoint } from "./npz-format.js";
 export { opfsStore } from "./opfs-store.js";
 export type { Skipped, Which } from "./recovery.js";
 export { type RestoreOptions, restoreSnapshot } from "./restore.js";

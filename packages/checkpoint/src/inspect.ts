@@ -1,10 +1,13 @@
-import type { SourceLike } from "@tensorjar/core";
-import type { CheckpointSummary } from "./format.js";
+import type { ByteSource, SourceLike } from "@tensorjar/core";
+import { sniff } from "@tensorjar/core";
+import type { CheckpointFormat, CheckpointSummary } from "./format.js";
+import { npzCheckpoint, verifyNpz } from "./npz-format.js";
 import { safetensorsCheckpoint, verifySafetensors } from "./safetensors-format.js";
+import { withSource } from "./source.js";
 
 /** What a checkpoint of either container holds, told by reading its header alone. Rejects as its format's `load` does. */
 export function inspectCheckpoint(source: SourceLike): Promise<CheckpointSummary> {
-  return safetensorsCheckpoint.inspect(source);
+  return withSource(source, async (bytes) => (await formatOf(bytes)).inspect(bytes));
 }
 
 /**
@@ -12,5 +15,16 @@ export function inspectCheckpoint(source: SourceLike): Promise<CheckpointSummary
  * whole, and rejects as its format's `load` does (`checksum-mismatch`, `truncated`, `invalid-checkpoint`…) when not.
  */
 export function verifyCheckpoint(source: SourceLike): Promise<CheckpointSummary> {
-  return verifySafetensors(source);
+  return withSource(source, async (bytes) =>
+    (await isZip(bytes)) ? verifyNpz(bytes) : verifySafetensors(bytes),
+  );
+}
+
+/** What is neither container is left to the safetensors reader, which says what it is instead. */
+export async function formatOf(source: ByteSource): Promise<CheckpointFormat> {
+  return (await isZip(source)) ? npzCheckpoint : safetensorsCheckpoint;
+}
+
+async function isZip(source: ByteSource): Promise<boolean> {
+  return /^(npz|zip)$/.test(sniff(await source.read(0, Math.min(source.size, 4096))));
 }

@@ -72,9 +72,11 @@ export function parseJson(text: string, name: string): Json {
     return freeze(JSON.parse(text));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
+    // Engines name the place, but for a text that ends too soon.
+    const where = /\d/.test(why) ? "" : ` (at position ${text.length})`;
     throw new TensorjarError(
       "invalid-checkpoint",
-      `the ${name} of the checkpoint is not JSON: ${why}`,
+      `the ${name} of the checkpoint is not JSON: ${why}${where}`,
       { name },
       { cause },
     );

@@ -1,7 +1,14 @@
-import { type DType, type Tensor, TensorjarError } from "@tensorjar/core";
+import {
+  type DType,
+  isTensorjarError,
+  type Problem,
+  type Tensor,
+  TensorjarError,
+} from "@tensorjar/core";
 import { type LeafAdapter, type LoadOptions, type LoadReport, loadTree } from "@tensorjar/tree";
 import type { VerifyOptions } from "./format.js";
-import { below } from "./json.js";
+import { below, listed } from "./json.js";
+import { sameShape } from "./shape.js";
 import type { Snapshot, SnapshotOptions } from "./snapshot.js";
 import { type LiveOptimizer, slotsOf, type TrainingState } from "./state.js";
 
@@ -39,8 +46,53 @@ export function restoreSnapshot(
   const live = liveTree(state, options.statics, steps);
   const flat = flatten(snapshot, state, toTree, steps);
   const load: LoadOptions = { ...rest, assign, adapters: [stepAdapter, ...adapters] };
-  const report = loadTree(live, flat, load);
+  const unfit = options.shape === "any" ? unfitMoments(snapshot, toTree) : [];
+  const report = unfit.length > 0 ? refuse(live, flat, load, unfit) : loadTree(live, flat, load);
   return { ...report, loaded: report.loaded.filter((path) => !steps.has(path)) };
+}
+
+/** Adam's moments have the shape of their parameter, whatever shape that has. */
+function unfitMoments(snapshot: Snapshot, toTree: (name: string) => string): Problem[] {
+  const problems: Problem[] = [];
+  for (const [name, { slots }] of snapshot.optimizers) {
+    for (const slot of ["exp_avg", "exp_avg_sq"]) {
+      for (const [group, { shape }] of slots.get(slot) ?? []) {
+        const { params } = snapshot;
+        // The gem's groups: of the parameter's name, or the one group `default` of an optimizer of its name.
+        const param = params.get(group) ?? (group === "default" ? params.get(name) : undefined);
+        if (param === undefined || sameShape(param.shape, shape)) continue;
+        const path = below(`optimizers.${name}.${slot}`, toTree(group));
+        problems.push({ kind: "shape", path, expected: param.shape, actual: shape });
+      }
+    }
+  }
+  return problems;
+}
+
+/** Throws `unfit` together with everything else that does not fit, which only an attempt to load can tell. */
+function refuse(
+  live: object,
+  flat: Map<string, Tensor>,
+  load: LoadOptions,
+  unfit: readonly Problem[],
+): never {
+  // A leaf that can neither be filled nor replaced: the attempt fails before anything is changed.
+  const barrier = "moments of other shapes than their parameters";
+  define(live, barrier, { dtype: "uint8", shape: [0], data: new Uint8Array(0) });
+  flat.set(barrier, { dtype: "uint8", shape: [1], data: new Uint8Array(1) });
+  const problems = [...unfit];
+  try {
+    loadTree(live, flat, load);
+  } catch (error) {
+    if (!isTensorjarError(error, "tree-mismatch")) throw error;
+    problems.unshift(...(error.details.problems ?? []).filter(({ path }) => path !== barrier));
+  }
+  const lines = problems.map(({ kind, path }) => `${kind} ${path}`);
+  throw new TensorjarError(
+    "tree-mismatch",
+    `the checkpoint does not fit the training state, which is unchanged:${listed(lines)}`,
+    { problems },
+  );
 }
 
 /** A step of the live state as a leaf, so that it is compared, set and taken back together with the arrays. */

@@ -16,7 +16,7 @@ import {
 import { sortedNames } from "./order.js";
 import { type Snapshot, toSnapshot } from "./snapshot.js";
 import { withSource } from "./source.js";
-import { pieceBytes, Turns } from "./turn.js";
+import { pieces, Turns } from "./turn.js";
 
 /**
  * Checkpoints as safetensors files that any safetensors reader opens, with a CRC-32 of the header and of every tensor.
@@ -114,17 +114,7 @@ function encode(snapshot: Snapshot): Chunks {
       if (tensor !== undefined) sums.push(await tensorSum(tensorBytes(tensor), turns));
     }
     const text = new TextEncoder().encode(sumsText(head, sums));
-    let at = 0;
-    const place = sumsOffset(snapshot.configText);
-    for await (const chunk of file.chunks) {
-      overwrite(chunk, place - at, text);
-      at += chunk.length;
-      for (let done = 0; done < chunk.length; done += pieceBytes) {
-        const piece = chunk.subarray(done, done + pieceBytes);
-        await turns.take(piece.length);
-        yield piece;
-      }
-    }
+    yield* pieces(overwritten(file.chunks, sumsOffset(snapshot.configText), text), turns);
   }
 }
 
@@ -134,9 +124,18 @@ function sumsOffset(configText: string): number {
   return 8 + new TextEncoder().encode(before).length;
 }
 
-/** Writes the part of `bytes` that lies in `chunk`, when they start at `offset` from its beginning. */
-function overwrite(chunk: Uint8Array, offset: number, bytes: Uint8Array): void {
-  const start = Math.max(0, offset);
-  const end = Math.min(chunk.length, offset + bytes.length);
-  if (start < end) chunk.set(bytes.subarray(start - offset, end - offset), start);
+/** The chunks of a file with the bytes from `offset` on replaced, in the memory of the chunks. */
+async function* overwritten(
+  chunks: AsyncIterable<Bytes>,
+  offset: number,
+  bytes: Uint8Array,
+): AsyncGenerator<Bytes, void, undefined> {
+  let at = 0;
+  for await (const chunk of chunks) {
+    const start = Math.max(offset, at);
+    const end = Math.min(offset + bytes.length, at + chunk.length);
+    if (start < end) chunk.set(bytes.subarray(start - offset, end - offset), start - at);
+    at += chunk.length;
+    yield chunk;
+  }
 }

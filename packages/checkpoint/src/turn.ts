@@ -1,3 +1,5 @@
+import type { Bytes } from "@tensorjar/core";
+
 /** Bytes that are handled before other work on the thread gets its turn: 8 MiB. */
 export const pieceBytes: number = 8 << 20;
 
@@ -26,5 +28,19 @@ export class Turns {
       this.#handled = 0;
     }
     this.#handled += bytes;
+  }
+}
+
+/** The same bytes in pieces that are handled one in each step of the thread. */
+export async function* pieces(
+  chunks: AsyncIterable<Bytes>,
+  turns: Turns = new Turns(),
+): AsyncGenerator<Bytes, void, undefined> {
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      const piece = chunk.subarray(at, at + pieceBytes);
+      await turns.take(piece.length);
+      yield piece;
+    }
   }
 }

@@ -10,7 +10,7 @@ const state = {
   config: { lr: 0.1 },
 };
 
-test("every flipped bit of a checkpoint is detected or harmless", async () => {
+test("every flipped bit of a checkpoint is detected or harmless", { timeout: 60_000 }, async () => {
   const bytes = await gather(safetensorsCheckpoint.chunks(state));
   const whole = content(await safetensorsCheckpoint.load(bytes));
   let harmless = 0;
@@ -29,7 +29,7 @@ test("every flipped bit of a checkpoint is detected or harmless", async () => {
   expect(harmless).toBeLessThan(16);
 });
 
-test("a checkpoint cut at any length is truncated", async () => {
+test("a checkpoint cut at any length is truncated", { timeout: 60_000 }, async () => {
   const bytes = await gather(safetensorsCheckpoint.chunks(state));
   for (let length = 0; length < bytes.length; length++) {
     await expectError(() => safetensorsCheckpoint.load(bytes.subarray(0, length)), {

@@ -171,6 +171,59 @@ describe("restoring a snapshot", () => {
     expect(live).toEqual(state(3, "float64"));
   });
 
+  test("refuses moments of another shape than their parameter, whatever shapes may be", async () => {
+    const snapshot = takeSnapshot({
+      params: { means: vector(1, 2, 3), scales: vector(1) },
+      optimizers: {
+        means: {
+          step: { default: 2 },
+          exp_avg: { default: vector(1) },
+          exp_avg_sq: { default: vector(1) },
+        },
+        adam: { step: 2, exp_avg: { scales: vector(1, 2) }, rows: { scales: vector(1, 2, 3) } },
+      },
+      step: 2,
+    });
+    const live = {
+      params: { means: vector(7), scales: vector(7), fresh: vector(7) },
+      optimizers: {
+        means: {
+          step: { default: 0 },
+          exp_avg: { default: vector(7) },
+          exp_avg_sq: { default: vector(7) },
+        },
+        adam: { step: 0, exp_avg: { scales: vector(7) }, rows: { scales: vector(7) } },
+      },
+      step: 0,
+    };
+    const before = copyOf(live);
+    const error = await expectError(() => restoreSnapshot(snapshot, live, { shape: "any" }), {
+      code: "tree-mismatch",
+      names: ["optimizers\\.adam\\.exp_avg\\.scales", "params\\.fresh"],
+    });
+    expect(error.details.problems).toEqual([
+      { kind: "missing", path: "params.fresh", expected: { dtype: "float32", shape: [1] } },
+      { kind: "shape", path: "optimizers.means.exp_avg.default", expected: [3], actual: [1] },
+      { kind: "shape", path: "optimizers.means.exp_avg_sq.default", expected: [3], actual: [1] },
+      { kind: "shape", path: "optimizers.adam.exp_avg.scales", expected: [1], actual: [2] },
+    ]);
+    for (const mode of ["strict", "partial"] as const) {
+      for (const dtype of ["exact", "keep", "cast"] as const) {
+        const options = { shape: "any", mode, dtype } as const;
+        await expectError(() => restoreSnapshot(snapshot, live, options), {
+          code: "tree-mismatch",
+        });
+        await expectError(
+          () => restoreSnapshot(snapshot, live, { ...options, assign: "replace" }),
+          {
+            code: "tree-mismatch",
+          },
+        );
+      }
+    }
+    expect(live).toEqual(before);
+  });
+
   test("renames by whole paths, and a name of an .npz by its mapping", () => {
     const snapshot = takeSnapshot({
       params: { a_b: vector(1) },
