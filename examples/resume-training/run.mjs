@@ -59,24 +59,25 @@ try {
   verdict("the loss curve differs", !same(cold.losses));
   verdict("the weights differ", !cold.weights.equals(whole.weights));
 
+  const chart = (title, points, settings) =>
+    plot(points, {
+      width: 66,
+      height: 9,
+      title,
+      formatter: (value) => (Number.isInteger(value) ? String(value) : value.toFixed(3)),
+      ...settings,
+    });
   const curve = (losses, first) => losses.map((loss, i) => [first + i, loss]);
-  const window = 40;
   console.log(
-    `\nLoss from step ${half - 10} to ${half + window}: with its moments, and (second curve) without them`,
+    chart("\nLoss of the uninterrupted run, and of the resumed one", curve(whole.losses, 0), {
+      customXAxisTicks: [50, 100, 150, 200, 250, 299],
+    }),
   );
+  const apart = cold.losses.map((loss, i) => loss - tail[i]);
   console.log(
-    plot(
-      [
-        curve(whole.losses.slice(half - 10, half + window), half - 10),
-        curve(cold.losses.slice(0, window), half),
-      ],
-      {
-        width: 72,
-        height: 14,
-        ...(process.stdout.isTTY ? { color: ["ansiGreen", "ansiRed"] } : {}),
-        formatter: (value) => (Number.isInteger(value) ? value : value.toFixed(2)),
-      },
-    ),
+    chart("How far the loss is from it when the moments are lost", curve(apart, half), {
+      customXAxisTicks: [150, 175, 200, 225, 250, 275, 299],
+    }),
   );
 } finally {
   await rm(folder, { recursive: true, force: true });
