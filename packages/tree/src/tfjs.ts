@@ -41,7 +41,7 @@ export interface TfWeight {
 /** A `tf.Optimizer`, as far as it is used here. */
 export interface TfOptimizer {
   readonly iterations: number;
-  applyGradients(gradients: { name: string; tensor: unknown }[]): void;
+  applyGradients(gradients: unknown): void;
 }
 
 type TfValues = Float32Array | Int32Array | Uint8Array;
