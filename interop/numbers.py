@@ -1,5 +1,6 @@
 """Numbers of every float dtype, and what NumPy and ml_dtypes make of them, as raw little-endian files."""
 
+import hashlib
 import json
 import warnings
 
@@ -132,4 +133,32 @@ save("complex128", complexes)
 save("complex128-to-complex64", complexes.astype(np.complex64))
 save("complex128-to-bool", complexes.astype(bool))
 
-print(json.dumps({"float32": singles.size, "float64": doubles.size}))
+# What core's own tests, which have no Python, compare with: the float32 bits of every code, NaNs made plain, and the
+# codes of every upper half of the float32 bits with lower halves on, beside and between the middles.
+LOWER = [0, 1, 0x0FFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001, 0xFFFF]
+
+
+def plain_nans(singles):
+    bits = singles.view(np.uint32).copy()
+    nan = np.isnan(singles)
+    bits[nan] = (bits[nan] & 0x80000000) | 0x7FC00000
+    return bits
+
+
+def sha256(array):
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+patterns = ((np.arange(65536, dtype=np.uint32) << 16)[:, None] | np.array(LOWER, np.uint32)).reshape(-1)
+hashes = {}
+for name in SMALL:
+    decoded = plain_nans(codes(name).view(dtype(name)).astype(np.float32))
+    encoded = patterns.view(np.float32).astype(dtype(name)).view(codes(name).dtype)
+    if name == "float16":  # the payload of a NaN is free
+        nan = (encoded & 0x7FFF) > 0x7C00
+        encoded[nan] = (encoded[nan] & 0x8000) | 0x7E00
+    if name == "float4_e2m1fn":
+        encoded = encoded[0::2] | (encoded[1::2] << 4)
+    hashes[name] = {"decoded": sha256(decoded), "encoded": sha256(encoded)}
+
+print(json.dumps({"float32": singles.size, "float64": doubles.size, "hashes": hashes}))

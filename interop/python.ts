@@ -8,13 +8,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-/** What a suite needs: NumPy, ml_dtypes and safetensors; these with JAX, Optax and MLX; or PyTorch and safetensors. */
-export type PythonSet = "core" | "jax" | "torch";
+/** What a suite needs: NumPy, ml_dtypes and safetensors; these with JAX, Optax and MLX; PyTorch and safetensors; or NumPy 1. */
+export type PythonSet = "core" | "jax" | "torch" | "numpy1";
 
 const sets: Record<PythonSet, { folder: string; requirements: string; option: string }> = {
   core: { folder: ".venv", requirements: "requirements.txt", option: "" },
   jax: { folder: ".venv", requirements: "requirements-jax.txt", option: " --jax" },
   torch: { folder: ".venv-torch", requirements: "requirements-torch.txt", option: " --torch" },
+  numpy1: { folder: ".venv-numpy1", requirements: "requirements-numpy1.txt", option: " --numpy1" },
 };
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

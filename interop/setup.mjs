@@ -1,4 +1,4 @@
-// Makes the Python environments of the interop suite in folders that git ignores: `node interop/setup.mjs [--jax] [--torch]`.
+// Makes the Python environments of the interop suite in folders that git ignores: `node interop/setup.mjs [--jax] [--torch] [--numpy1]`.
 // Does nothing when they are there. Without Python it says which suites are skipped; in CI that is a failure,
 // and everything is installed.
 import { spawnSync } from "node:child_process";
@@ -81,6 +81,7 @@ try {
   environment(".venv", "requirements.txt", python);
   if (wanted("--jax")) environment(".venv", "requirements-jax.txt", python);
   if (wanted("--torch")) torchEnvironment(python);
+  if (wanted("--numpy1")) environment(".venv-numpy1", "requirements-numpy1.txt", python);
 } catch (error) {
   if (ci) throw error;
   const suites = readdirSync(here(".")).filter((file) => file.endsWith(".interop.test.ts"));

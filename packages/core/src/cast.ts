@@ -141,11 +141,17 @@ function outOfRange(from: Tensor, index: number, dtype: IntegerDType): Tensorjar
   const one = new Float64Array(1);
   if (!is64(from)) readFloat64(from, index, one);
   const value = is64(from) ? from.data[index] : one[0];
+  // A large number without an exponent reads better beside the range.
+  const shown = Number.isInteger(value) ? BigInt(value as number) : value;
   const [min, max] = integerRange(dtype);
   return new TensorjarError(
     "invalid-argument",
-    `element [${indices(index, from.shape)}] of the ${from.dtype} tensor is ${value}, which ${dtype} does not hold`,
-    { expected: `${min} to ${max}`, actual: value },
+    `element [${indices(index, from.shape)}] of the ${from.dtype} tensor is ${shown}, which ${dtype} does not hold`,
+    {
+      expected: `${min} to ${max}`,
+      actual: value,
+      hint: `it holds integers from ${min} to ${max}`,
+    },
   );
 }
 

@@ -1,5 +1,5 @@
 import { checkNumeric, toFloat64 } from "./convert.js";
-import { dtypeInfo, elementCount, shapeText } from "./dtype.js";
+import { dtypeInfo, shapeText } from "./dtype.js";
 import { TensorjarError } from "./error.js";
 import type { AnyArray, Tensor } from "./tensor.js";
 
@@ -18,11 +18,11 @@ export function toNested(t: AnyArray): unknown {
   const tensor = checkNumeric(t);
   const { shape } = tensor;
   const sizes = dtypeInfo(tensor.dtype).components === 2 ? [...shape, 2] : shape;
-  checkSize(tensor.dtype, shape, sizes);
+  const counts = listCounts(tensor.dtype, shape, sizes);
   let level: unknown[] = values(tensor);
   for (let axis = sizes.length - 1; axis >= 0; axis--) {
-    const size = sizes[axis] as number; // an axis of `sizes`
-    const lists = elementCount(sizes.slice(0, axis));
+    const size = sizes[axis] as number; // an axis of `sizes`, like the next one of `counts`
+    const lists = counts[axis] as number;
     const next: unknown[] = [];
     for (let i = 0; i < lists; i++) next.push(level.slice(i * size, (i + 1) * size));
     level = next;
@@ -30,9 +30,12 @@ export function toNested(t: AnyArray): unknown {
   return level[0];
 }
 
-function checkSize(dtype: string, shape: readonly number[], sizes: readonly number[]): void {
+/** Lists at each level, the outermost first. Throws `limit-exceeded`. */
+function listCounts(dtype: string, shape: readonly number[], sizes: readonly number[]): number[] {
+  const counts: number[] = [];
   let count = 1;
   for (const size of sizes) {
+    counts.push(count);
     count *= size;
     if (count <= maxValues) continue;
     throw new TensorjarError(
@@ -41,6 +44,7 @@ function checkSize(dtype: string, shape: readonly number[], sizes: readonly numb
       { expected: maxValues, actual: count, hint: "take the numbers flat, with toFloat64" },
     );
   }
+  return counts;
 }
 
 function values(tensor: Tensor): unknown[] {
