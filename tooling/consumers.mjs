@@ -80,6 +80,12 @@ function writeChecks() {
   return checks;
 }
 
+/** Puts the name that is compared there beside a line of a check. */
+function named(place, file, line) {
+  const text = readFileSync(path(`.cache/contract/${file}`), "utf8").split("\n")[line - 1];
+  return `${place} ${/export const (\w+)/.exec(text)?.[1] ?? ""}`;
+}
+
 const checks = writeChecks();
 const waiting = Object.values(pending).flat().length;
 console.log(`${checks} names compared with the contract, ${waiting} not there yet`);
@@ -93,7 +99,7 @@ for (const compiler of ["typescript-5.5", "typescript-5.9", "typescript-6", "typ
     });
     console.log(`${compiler} ${resolution}: ${status === 0 ? "ok" : "failed"}`);
     if (status !== 0) {
-      console.log(stdout);
+      console.log(stdout.replace(/contract\/(\w+\.ts)\((\d+),\d+\)/g, named));
       failed = true;
     }
   }

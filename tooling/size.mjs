@@ -1,5 +1,6 @@
 // Bundles one function at a time for the browser and compares its size, minified and gzipped, the packages that came
-// along and the modules that must stay out with a budget. Needs a build.
+// along and the modules that must stay out with a budget. Needs a build. `npm run size -- NAME` lists the minified
+// bytes of each module behind one function.
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -74,11 +75,21 @@ const budgets = [
   { from: "tensorjar", bytes: 36_000, packages: everything },
 ];
 
+const [explained] = process.argv.slice(2);
+if (explained) {
+  const { from } = budgets.find(({ names }) => names?.includes(explained)) ?? { from: "tensorjar" };
+  const { size, inputs } = await bundle(`export { ${explained} } from "${from}";`);
+  console.table(inputs.sort(([, a], [, b]) => b - a));
+  console.log(`${explained}: ${size} bytes gzipped`);
+  process.exit();
+}
+
 const rows = [];
 for (const { names, from, bytes, packages, without } of budgets) {
-  const { size, inputs } = await bundle(
+  const { size, inputs: modules } = await bundle(
     names ? `export { ${names.join(", ")} } from "${from}";` : `export * from "${from}";`,
   );
+  const inputs = modules.map(([path]) => path);
   const pulled = [...new Set(inputs.map(packageOf))].sort();
   const problems = [
     ...(size > bytes ? [`${size - bytes} bytes over`] : []),
@@ -109,10 +120,13 @@ async function bundle(contents) {
     target: "es2022",
   });
   const [output] = Object.values(metafile.outputs);
-  const inputs = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  const inputs = Object.entries(output.inputs).map(([path, { bytesInOutput }]) => [
+    path,
+    bytesInOutput,
+  ]);
   return {
     size: gzipSync(outputFiles[0].contents, { level: 9 }).byteLength,
-    inputs: inputs.map(([path]) => path).filter((path) => path !== "<stdin>"),
+    inputs: inputs.filter(([path, bytes]) => bytes > 0 && path !== "<stdin>"),
   };
 }
 
