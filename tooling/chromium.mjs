@@ -9,5 +9,7 @@ export const chromiumOptions = {
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    // Pages get shared memory without the headers of cross-origin isolation.
+    "--enable-features=SharedArrayBuffer",
   ],
 };
