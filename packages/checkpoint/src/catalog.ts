@@ -4,6 +4,9 @@ import type { CheckpointFormat } from "./format.js";
 import type { CheckpointInfo } from "./retention.js";
 import type { Store, StoreEntry } from "./store.js";
 
+/** What a folder may hold besides the format it is opened with. */
+const containers = [".safetensors", ".npz"];
+
 /** What a checkpoint of a step is called. */
 export function fileName(step: number, extension: string): string {
   return `step-${String(step).padStart(12, "0")}${extension}`;
@@ -40,7 +43,7 @@ export class Catalog {
     for await (const entry of this.#store.list("step-")) {
       const step = stepOf(entry.name, extension);
       if (step !== undefined) files.push({ ...entry, step });
-      else if (/^step-\d{12,16}\.(safetensors|npz)$/.test(entry.name)) other = entry.name;
+      else if (containers.some((ext) => stepOf(entry.name, ext) !== undefined)) other = entry.name;
     }
     if (files.length === 0 && other !== undefined) {
       throw new TensorjarError(
