@@ -10,6 +10,7 @@ import {
 } from "@tensorjar/core";
 import { dataConstructor } from "@tensorjar/core/codec";
 import { beforeAll, expect, test } from "vitest";
+import { hashes } from "../packages/core/test/golden-numbers.js";
 import { expectError } from "../tooling/testing.js";
 import { interop } from "./python.js";
 
@@ -26,7 +27,7 @@ const small = [
 const ints = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"] as const;
 
 interop("numbers of every dtype", "core", (python) => {
-  let counts: { float32: number; float64: number };
+  let counts: { float32: number; float64: number; hashes: unknown };
   beforeAll(async () => {
     counts = JSON.parse(await python.run("numbers.py"));
   });
@@ -41,6 +42,10 @@ interop("numbers of every dtype", "core", (python) => {
     const own = dtype === "float4_e2m1fn" ? packed(data) : data;
     return tensor(new Data(own.buffer), undefined, dtype);
   }
+
+  test("the hashes that core's own tests know are still those of ml_dtypes", () => {
+    expect(hashes).toEqual(counts.hashes);
+  });
 
   for (const dtype of small) {
     test(`every ${dtype} is the float32 and the float64 that NumPy has`, async () => {
