@@ -19,6 +19,7 @@ export {
   toFloat64,
 } from "@tensorjar/core";
 export type { LeafAdapter, LoadReport } from "@tensorjar/tree";
+export { type Difference, diffCheckpoints } from "./diff.js";
 export type { CheckpointFormat, CheckpointSummary, VerifyOptions } from "./format.js";
 export { inspectCheckpoint, verifyCheckpoint } from "./inspect.js";
 export type { Json } from "./json.js";
