@@ -1,7 +1,7 @@
 import type { DType } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import { dtypeCalled } from "./dtype-names.js";
-import { jsonReader } from "./json-reader.js";
+import { JsonReader } from "./json-reader.js";
 
 /** A tensor's dtype and shape, and where its data lies: bytes from the start of the data, not of the file. */
 export interface SafetensorsInfo {
@@ -24,7 +24,7 @@ const fields = ["dtype", "shape", "data_offsets"];
  * Throws `invalid-utf8`, then `invalid-header` for any fault of form, then `duplicate-name`, then `invalid-dtype`.
  */
 export function parseHeader(bytes: Uint8Array): ParsedHeader {
-  const json = jsonReader(bytes, "the header", 8);
+  const json = new JsonReader(bytes, "the header", 8);
   const tensors = new Map<string, SafetensorsInfo>();
   const metadata = new Map<string, string>();
   let duplicate: Error | undefined;

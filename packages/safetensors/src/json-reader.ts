@@ -20,115 +20,126 @@ const escapeCharacters = '"\\/\b\f\n\r\t';
 /**
  * A strict reader of JSON (RFC 8259) that leaves to its caller what to keep: names given twice are seen, integers keep
  * their digits, and no name is taken for another, as some engines' JSON.parse does. White space before a value is
- * passed over. Whatever is not as asked is `invalid-header`, with its place in the file and its path of names.
+ * passed over. Whatever is not as asked is `invalid-header`, with its place in the file and the names that lead there.
  */
-export interface JsonReader {
-  object(member: (name: string, at: number) => void): void;
-  array(element: () => void): void;
-  string(): string;
-  /** From 0 to 2^64−1 in plain digits, with `negative` also below 0; past 2^53−1 the nearest double. */
-  integer(negative?: boolean): number;
-  /** The first byte of what comes, -1 at the end. */
-  next(): number;
-  /** Whether the value is `null`; otherwise it is still to be read. */
-  null(): boolean;
-  /** Reads any value and returns its text. */
-  skip(): string;
-  /** Reads to the end, where only white space is left. */
-  end(): void;
-  error<C extends TensorjarError["code"]>(code: C, message: string, at: number): TensorjarError<C>;
-}
+export class JsonReader {
+  #bytes: Uint8Array;
+  /** One character per byte, so that strings are slices of it. */
+  readonly #text: string;
+  readonly #what: string;
+  readonly #offset: number;
+  readonly #named: number;
+  /** The names that lead to where the reader is, from depth 1 on. */
+  readonly #path: (string | undefined)[] = [];
+  /** The short string last read of each length: the same few keys and dtypes come again and again. */
+  readonly #short: string[] = [];
+  #at = 0;
+  #depth = 0;
 
-/**
- * `what` names the text in messages, `offset` is where it stands in its file; a name at depth `named` is the `name` of
- * errors. Throws `invalid-utf8`.
- */
-export function jsonReader(given: Uint8Array, what: string, offset: number, named = 1): JsonReader {
-  let bytes = given;
-  let text = utf8(bytes);
-  if (text === undefined) {
-    bytes = given.slice(); // some TextDecoders refuse shared or resizable memory, which a copy is not
-    text = utf8(bytes);
+  /**
+   * `what` names the text in messages, `offset` is where it stands in its file; a name at depth `named` is the `name`
+   * of errors. Throws `invalid-utf8`.
+   */
+  constructor(bytes: Uint8Array, what: string, offset: number, named = 1) {
+    this.#bytes = bytes;
+    this.#what = what;
+    this.#offset = offset;
+    this.#named = named;
+    let text = utf8(bytes);
+    if (text === undefined) {
+      this.#bytes = bytes.slice(); // some TextDecoders refuse shared or resizable memory, which a copy is not
+      text = utf8(this.#bytes);
+    }
+    if (text === undefined) {
+      throw new TensorjarError("invalid-utf8", `${what} is not valid UTF-8`, { offset });
+    }
+    this.#text =
+      text.length === bytes.length ? text : new TextDecoder("latin1").decode(this.#bytes);
   }
-  if (text === undefined) {
-    throw new TensorjarError("invalid-utf8", `${what} is not valid UTF-8`, { offset });
-  }
-  // One character per byte, so that strings are slices of it.
-  const characters = text.length === bytes.length ? text : new TextDecoder("latin1").decode(bytes);
-  const path: (string | undefined)[] = [];
-  let at = 0;
-  let depth = 0;
 
-  function error<C extends TensorjarError["code"]>(
+  error<C extends TensorjarError["code"]>(
     code: C,
     message: string,
-    where: number,
+    at: number = this.#at,
   ): TensorjarError<C> {
-    const names = path
-      .slice(1, depth + 1)
-      .flatMap((name) => (name === undefined ? [] : quote(name)));
-    const name = depth >= named ? path[named] : undefined;
-    return new TensorjarError(
-      code,
-      `${[`${what}, byte ${offset + where}`, ...names].join(", ")}: ${message}`,
-      { offset: offset + where, ...(name !== undefined && { name }) },
-    );
+    const offset = this.#offset + at;
+    const path = this.#path.slice(0, this.#depth + 1);
+    const names = path.map((name) => (name === undefined ? "" : `, ${quote(name)}`)).join("");
+    const name = path[this.#named];
+    return new TensorjarError(code, `${this.#what}, byte ${offset}${names}: ${message}`, {
+      offset,
+      ...(name !== undefined && { name }),
+    });
   }
 
-  function expected(what: string, where = at): never {
-    const found = characters.slice(where, where + 16);
-    throw error(
-      "invalid-header",
-      `expected ${what}, found ${found === "" ? "the end" : quote(found)}`,
-      where,
-    );
+  #expected(what: string, at: number = this.#at): never {
+    const found = this.#text.slice(at, at + 16);
+    const text = found === "" ? "the end" : quote(found);
+    throw this.error("invalid-header", `expected ${what}, found ${text}`, at);
   }
 
-  /** The next byte that is no white space, where the reader then stands. */
-  function next(): number {
-    for (; at < bytes.length; at++) {
+  /** The next byte that is no white space, where the reader then stands; -1 at the end. */
+  next(): number {
+    const bytes = this.#bytes;
+    for (let at = this.#at; at < bytes.length; at++) {
       const byte = bytes[at] as number; // at is within bytes
       if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) {
+        this.#at = at;
         return byte;
       }
     }
+    this.#at = bytes.length;
     return END;
   }
 
-  function string(): string {
-    if (next() !== QUOTE) expected("a string");
-    const start = at + 1;
+  /** Reads to the end, where only white space is left. */
+  end(): void {
+    if (this.next() !== END) this.#expected("nothing more");
+  }
+
+  string(): string {
+    if (this.next() !== QUOTE) this.#expected("a string");
+    const bytes = this.#bytes;
+    const start = this.#at + 1;
     let plain = true;
     let end = start;
     for (; ; end++) {
       const byte = end < bytes.length ? (bytes[end] as number) : END; // end is within bytes
       if (byte === QUOTE) break;
-      if (byte < 0x20) expected("no control character in a string", end);
+      if (byte < 0x20) this.#expected("no control character in a string", end);
       if (byte === BACKSLASH) {
         plain = false;
         end++;
       } else if (byte > 0x7f) plain = false;
     }
-    at = end + 1;
-    return plain ? characters.slice(start, end) : unescaped(start, end);
+    this.#at = end + 1;
+    if (!plain) return this.#unescaped(start, end);
+    const length = end - start;
+    if (length > 12) return this.#text.slice(start, end);
+    const known = this.#short[length];
+    if (known !== undefined && this.#text.startsWith(known, start)) return known;
+    const text = this.#text.slice(start, end);
+    this.#short[length] = text;
+    return text;
   }
 
-  function unescaped(start: number, end: number): string {
-    const raw = utf8(bytes.subarray(start, end)) ?? ""; // the whole text was checked
-    const value = raw.replace(/\\(?:u([\da-fA-F]{4})|(.?))/gs, (_, hex?: string, letter = "") => {
-      const character = escapeCharacters[letter === "" ? -1 : escapeNames.indexOf(letter)];
-      return hex === undefined
-        ? (character ?? expected("a JSON escape", start))
-        : String.fromCharCode(Number.parseInt(hex, 16));
-    });
-    if (/\p{Surrogate}/u.test(value)) expected("no lone surrogate in a string", start);
-    return value;
+  #unescaped(start: number, end: number): string {
+    const raw = utf8(this.#bytes.subarray(start, end)) ?? ""; // the whole text was checked
+    const text = raw.replace(/\\(?:u([\da-fA-F]{4})|(.?))/gs, (_, hex?: string, letter?: string) =>
+      hex === undefined
+        ? (escapeCharacters[letter ? escapeNames.indexOf(letter) : -1] ??
+          this.#expected("a JSON escape in a string", start))
+        : String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    if (/\p{Surrogate}/u.test(text)) this.#expected("no lone surrogate in a string", start);
+    return text;
   }
 
-  function integer(negative?: boolean): number {
-    next();
-    const minus = negative && bytes[at] === 0x2d && bytes[at + 1] !== 0x30;
-    const start = minus ? at + 1 : at;
+  /** From 0 to 2^64−1 in plain digits, with `negative` also below 0; past 2^53−1 the nearest double. */
+  integer(negative = false): number {
+    const minus = this.next() === 0x2d && negative;
+    const bytes = this.#bytes;
+    const start = minus ? this.#at + 1 : this.#at;
     let end = start;
     let value = 0;
     for (; end < bytes.length; end++) {
@@ -139,79 +150,88 @@ export function jsonReader(given: Uint8Array, what: string, offset: number, name
     if (
       end === start ||
       end > start + 20 ||
-      (end > start + 1 && bytes[start] === 0x30) ||
-      /[.eE]/.test(characters.charAt(end)) ||
-      (value > Number.MAX_SAFE_INTEGER && BigInt(characters.slice(start, end)) >> 64n > 0n)
+      (bytes[start] === 0x30 && (minus || end > start + 1)) ||
+      (value > Number.MAX_SAFE_INTEGER && BigInt(this.#text.slice(start, end)) >> 64n > 0n)
     ) {
-      expected("an integer from 0 to 2^64-1 in plain digits");
+      this.#expected("an integer from 0 to 2^64-1 in plain digits");
     }
-    at = end;
+    this.#at = end;
     return minus ? -value : value;
   }
 
-  function list(open: number, close: number, item: (name: string, at: number) => void): void {
-    if (next() !== open) expected(open === OPEN_BRACE ? "an object" : "an array");
-    if (++depth > maxDepth) expected(`no more than ${maxDepth} levels`);
-    path[depth] = undefined;
-    at++;
-    if (next() !== close) {
-      for (;;) {
-        const start = at;
-        let name = "";
-        if (open === OPEN_BRACE) {
-          name = string();
-          path[depth] = name;
-          if (next() !== COLON) expected('":"');
-          at++;
-        }
-        item(name, start);
-        const byte = next();
-        if (byte === close) break;
-        if (byte !== COMMA) expected(`"," or "${String.fromCharCode(close)}"`);
-        at++;
-        next();
-      }
-    }
-    at++;
-    depth--;
+  /** Whether the value is `null`; otherwise it is still to be read. */
+  null(): boolean {
+    this.next();
+    const found = this.#text.startsWith("null", this.#at);
+    if (found) this.#at += 4;
+    return found;
   }
 
-  function skip(): string {
-    const byte = next();
-    const start = at;
-    if (byte === QUOTE) string();
-    else if (byte === OPEN_BRACE) list(OPEN_BRACE, CLOSE_BRACE, skip);
-    else if (byte === OPEN_BRACKET) list(OPEN_BRACKET, CLOSE_BRACKET, skip);
+  /** `member` is called with each name and where it stands, and reads the value. */
+  object(member: (name: string, at: number) => void): void {
+    this.#open(OPEN_BRACE, "an object");
+    if (this.next() !== CLOSE_BRACE) {
+      do {
+        this.next();
+        const at = this.#at;
+        const name = this.string();
+        this.#path[this.#depth] = name;
+        if (this.next() !== COLON) this.#expected('":"');
+        this.#at++;
+        member(name, at);
+      } while (this.#more(CLOSE_BRACE));
+    }
+    this.#close();
+  }
+
+  /** `element` is called for each value, and reads it. */
+  array(element: () => void): void {
+    this.#open(OPEN_BRACKET, "an array");
+    if (this.next() !== CLOSE_BRACKET) {
+      do element();
+      while (this.#more(CLOSE_BRACKET));
+    }
+    this.#close();
+  }
+
+  #open(bracket: number, what: string): void {
+    if (this.next() !== bracket) this.#expected(what);
+    if (++this.#depth > maxDepth) this.#expected(`no more than ${maxDepth} levels`);
+    this.#path[this.#depth] = undefined;
+    this.#at++;
+  }
+
+  #more(close: number): boolean {
+    const byte = this.next();
+    if (byte === close) return false;
+    if (byte !== COMMA) this.#expected('"," or the closing bracket');
+    this.#at++;
+    return true;
+  }
+
+  #close(): void {
+    this.#at++;
+    this.#depth--;
+  }
+
+  /** Reads any value and returns its text. */
+  skip(): string {
+    const byte = this.next();
+    const start = this.#at;
+    if (byte === QUOTE) this.string();
+    else if (byte === OPEN_BRACE) this.object(() => this.skip());
+    else if (byte === OPEN_BRACKET) this.array(() => this.skip());
     else {
-      word.lastIndex = at;
-      if (!word.test(characters)) expected("a value");
-      at = word.lastIndex;
-      if (Math.abs(Number(characters.slice(start, at))) === Number.POSITIVE_INFINITY) {
-        at = start;
-        expected("a number within the range of doubles");
+      word.lastIndex = start;
+      const [text] = word.exec(this.#text) ?? [""];
+      if (text === "") this.#expected("a value");
+      if (Math.abs(Number(text)) === Number.POSITIVE_INFINITY) {
+        this.#expected("a number within the range of doubles");
       }
+      this.#at += text.length;
     }
-    return characters.slice(start, at);
+    return this.#text.slice(start, this.#at);
   }
-
-  return {
-    object: (member) => list(OPEN_BRACE, CLOSE_BRACE, member),
-    array: (element) => list(OPEN_BRACKET, CLOSE_BRACKET, element),
-    string,
-    integer,
-    next,
-    null() {
-      next();
-      const found = characters.startsWith("null", at);
-      if (found) at += 4;
-      return found;
-    },
-    skip,
-    end() {
-      if (next() !== END) expected("nothing more");
-    },
-    error,
-  };
 }
 
 /** The text of UTF-8 bytes, a byte order mark included; `undefined` when it cannot be told. */

@@ -1,6 +1,6 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
-import { jsonReader, QUOTE } from "./json-reader.js";
+import { JsonReader, QUOTE } from "./json-reader.js";
 
 /** What `model.safetensors.index.json` says. */
 export interface ShardIndex {
@@ -18,7 +18,7 @@ export function parseShardIndex(text: string | BytesLike): ShardIndex {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : toBytes(text);
   const other = notThisFormat(bytes, "json", "the index of a sharded model");
   if (other !== undefined) throw other;
-  const json = jsonReader(bytes, "the index of a sharded model", 0, 2);
+  const json = new JsonReader(bytes, "the index of a sharded model", 0, 2);
   const files = new Map<string, string>();
   const metadata = new Map<string, string>();
   let mapped = false;
