@@ -59,7 +59,7 @@ export function swapSize(dtype: string, itemSize: number): number {
 }
 
 function scalarType(descr: string): ElementType {
-  const [, order, rest = ""] = /^([<>=|]?)(.*)/s.exec(descr) ?? [];
+  const [, order = "", rest = ""] = /^([<>=|]?)(.*)/s.exec(descr) ?? [];
   const code =
     shortCodes
       .split(" ")
@@ -72,7 +72,7 @@ function scalarType(descr: string): ElementType {
   let itemSize = Number(size);
   if (/[iufc]/.test(kind)) dtype += 8 * itemSize;
   if (kind === "U") itemSize *= 4;
-  if (kind === "" && named.test(rest)) itemSize = Number(rest.replace(/\D/g, "")) / 8 || 1;
+  if (kind + order === "" && named.test(rest)) itemSize = Number(rest.replace(/\D/g, "")) / 8 || 1;
   if (span && times <= maxItemSize) {
     dtype = date ? "datetime64" : "timedelta64";
     itemSize = 8;
@@ -146,7 +146,7 @@ function subArray(
       ? subArray(base, inner)
       : { ...parseDescr(descr), shape: [] };
   if (dims === undefined) return type;
-  const outer = parseShape(typeof dims === "bigint" ? [dims] : partsOf(dims), "of a field");
+  const outer = parseShape(partsOf(dims, [dims]), "of a field");
   return { ...type, shape: [...outer, ...type.shape] };
 }
 
@@ -154,8 +154,8 @@ function isList(value: Literal): value is { readonly list: readonly Literal[] } 
   return typeof value === "object" && value !== null && "list" in value;
 }
 
-/** What a tuple or a list holds; nothing for other values. */
-function partsOf(value: Literal): readonly Literal[] {
+/** What a tuple or a list holds. */
+function partsOf(value: Literal, otherwise: readonly Literal[] = []): readonly Literal[] {
   if (Array.isArray(value)) return value;
-  return isList(value) ? value.list : [];
+  return isList(value) ? value.list : otherwise;
 }

@@ -52,8 +52,9 @@ export function headerEnd(
   size: number,
   { maxHeaderLength = defaultLimit }: NpyHeaderOptions = {},
 ): { version: 1 | 2 | 3; textOffset: number; dataOffset: number } {
-  const found = latin1(start.subarray(0, 64));
-  if (!magic.startsWith(found.slice(0, magic.length))) throw notNpy(found);
+  if (!magic.startsWith(latin1(start.subarray(0, magic.length)))) {
+    throw notNpy(latin1(start.subarray(0, 64)));
+  }
   if (start.length < 10) throw cut(10, size);
   const [version, minor] = start.subarray(magic.length);
   if ((version !== 1 && version !== 2 && version !== 3) || minor !== 0) {
@@ -132,7 +133,9 @@ export function readLayout(
 }
 
 function latin1(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
 }
 
 function utf8(bytes: Uint8Array): string {
