@@ -31,10 +31,7 @@ export function fromNested(
     throw new TensorjarError(
       "invalid-shape",
       `the shape ${shapeText(dims)} has ${elementCount(dims)} elements, the data of shape ${shapeText(own)} has ${elementCount(own)}`,
-      {
-        expected: dims,
-        actual: own,
-      },
+      { expected: dims, actual: own },
     );
   }
   const made = tensorFromBytes(dtype, dims, allocate(byteLength(dtype, dims))) as Tensor; // a union over the dtypes
@@ -56,7 +53,7 @@ export function fromNested(
     if (!isValue(value)) throw notAValue(value, path);
     store.add(value, path);
   });
-  store.end?.();
+  store.end();
   return made;
 }
 
@@ -69,7 +66,7 @@ function isValue(value: unknown): value is Value {
 /** Takes the values of a tensor one after another. */
 interface Store {
   add(value: Value, path: readonly number[]): void;
-  end?(): void;
+  end(): void;
 }
 
 function booleans(made: Tensor): Store {
@@ -80,6 +77,7 @@ function booleans(made: Tensor): Store {
       if (bit !== 0 && bit !== 1) throw doesNotFit(value, path, "bool", "true, false, 1 or 0");
       made.data[i++] = bit;
     },
+    end() {},
   };
 }
 
@@ -99,12 +97,13 @@ function integers(made: Tensor, dtype: IntegerDType): Store {
       }
       made.data[i++] = wide ? BigInt(value) : Number(value);
     },
+    end() {},
   };
 }
 
 function floats(made: Tensor): Store {
-  const numbers = new Float64Array(allocate(8 * numberCount(made)).buffer);
   const double = made.dtype === "float64" || made.dtype === "complex128";
+  const numbers = double ? made.data : new Float64Array(allocate(8 * numberCount(made)).buffer);
   let i = 0;
   return {
     add(value, path) {
@@ -112,7 +111,9 @@ function floats(made: Tensor): Store {
       numbers[i++] =
         typeof value === "number" ? value : double ? Number(value) : bigintToOdd(value);
     },
-    end: () => storeFloat64(made, 0, numbers),
+    end() {
+      if (!double) storeFloat64(made, 0, numbers);
+    },
   };
 }
 
@@ -124,7 +125,7 @@ function doesNotFit(
 ): TensorjarError {
   return new TensorjarError(
     "invalid-argument",
-    `${pathText(path)} is ${value}, ${dtype} takes ${expected}`,
+    `${pathText(path)} is ${String(value).slice(0, 50)}, ${dtype} takes ${expected}`,
     { expected, actual: value },
   );
 }
@@ -184,7 +185,6 @@ function eachValue(
     }
     for (let i = 0; i < node.length; i++) {
       path[axis] = i;
-      path.length = axis + 1;
       walk(node[i], axis + 1);
     }
     path.length = axis;
