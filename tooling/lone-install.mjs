@@ -49,6 +49,22 @@ const table = {
   },
 };
 
+const ours = table.tensorjar.brings;
+table["@tensorjar/cli"] = {
+  brings: ["tensorjar", ...ours, "cli-progress", "cli-table3", "commander", "picocolors"],
+  // what the terminal libraries are made of
+  beneath: [
+    "@colors/colors",
+    "ansi-regex",
+    "emoji-regex",
+    "is-fullwidth-code-point",
+    "string-width",
+    "strip-ansi",
+  ],
+  program: `import { execFileSync } from "node:child_process";
+if (!/inspect/.test(execFileSync("npx", ["--no-install", "tensorjar", "--help"], { encoding: "utf8" }))) throw new Error("no help");`,
+};
+
 const tarballs = packAll();
 const bin = (name) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url));
 let failed = false;
@@ -73,30 +89,35 @@ process.exitCode = failed ? 1 : 0;
 
 function installAlone(name, tarball) {
   if (!table[name]) throw new Error("not in the table of this script");
-  const { brings, call } = table[name];
+  const { brings, beneath = [], program = callOf(name) } = table[name];
   const folder = mkdtempSync(`${tmpdir()}/tensorjar-`);
   try {
-    const ours = [...tarballs].filter(([other]) => other !== name);
+    const others = [...tarballs].filter(([other]) => other !== name);
     const project = {
       private: true,
       type: "module",
       dependencies: { [name]: `file:${tarball}` },
-      overrides: Object.fromEntries(ours.map(([other, file]) => [other, `file:${file}`])),
+      overrides: Object.fromEntries(others.map(([other, file]) => [other, `file:${file}`])),
     };
     writeFileSync(`${folder}/package.json`, JSON.stringify(project));
     run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder });
-    const arrived = installed(`${folder}/node_modules`).filter((other) => other !== name);
+    const arrived = installed(`${folder}/node_modules`).filter(
+      (other) => other !== name && !beneath.includes(other),
+    );
     if (arrived.join() !== [...brings].sort().join())
       throw new Error(`brought ${arrived.join(", ")}`);
-    const program = `import { createRequire } from "node:module";
-import * as x from "${name}";
-if (!(${call})) throw new Error("the call gave something else");
-if (!Object.hasOwn(createRequire(import.meta.url)("${name}"), Object.keys(x)[0])) throw new Error("require() differs");`;
     writeFileSync(`${folder}/call.js`, program);
     run(process.execPath, ["--disable-warning=ExperimentalWarning", "call.js"], { cwd: folder });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function callOf(name) {
+  return `import { createRequire } from "node:module";
+import * as x from "${name}";
+if (!(${table[name].call})) throw new Error("the call gave something else");
+if (!Object.hasOwn(createRequire(import.meta.url)("${name}"), Object.keys(x)[0])) throw new Error("require() differs");`;
 }
 
 function installed(folder) {
