@@ -21,51 +21,42 @@ export type SniffedFormat =
 const inPython = "save it again in Python, with safetensors or numpy.savez";
 const decompress = "decompress it first";
 
-/** Signatures as latin-1, the first that fits counts, with what to call the file and what to do about it. */
-const signatures: readonly [
-  kind: SniffedFormat,
-  signature: RegExp,
-  words: string,
-  hint?: string,
-][] = [
-  ["empty", /^$/, "empty"],
-  ["npy", /^\x93NUMPY/, "a .npy file", "open it with openNpy"],
+/** Signatures as latin-1, of which the first that fits counts, with what to do and, where the kind is no name, one. */
+const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: string][] = [
+  [/^$/, "empty"],
+  [/^\x93NUMPY/, "npy", "use openNpy"],
+  [/^\u0100.*\.npy$/s, "npz", "use openNpz"],
   [
+    /^\u0100([^/]*\/)?((data|constants)\.pkl|version|byteorder|\.\w.*|data\/\d+|code\/.*)$/,
     "pytorch-zip",
-    /^\u0100([^/]*\/)?(data\.pkl|constants\.pkl|version|byteorder|\.\w+|\.data\/\w+|data\/\d+|code\/.*\.py)$/,
-    "a PyTorch zip archive",
     inPython,
+    "a PyTorch zip",
   ],
-  ["npz", /^\u0100.*\.npy$/s, "an .npz archive", "open it with openNpz"],
-  ["zip", /^(\u0100|PK\x05\x06|PK\x07\x08)/, "a zip archive", "open it with openNpz"],
-  ["safetensors", /^.{5}\0\0\0[\t\n\r ]*\{/s, "a safetensors file", "open it with openSafetensors"],
-  ["gzip", /^\x1f\x8b/, "gzip", decompress],
-  ["hdf5", /^(.{512}|.{1024}|.{2048})?\x89HDF\r\n\x1a\n/s, "an HDF5 file", inPython],
-  ["gguf", /^GGUF/, "a GGUF model", "get it as safetensors"],
+  [/^(\u0100|PK\x05\x06|PK\x07\x08)/, "zip", "use openNpz"],
+  [/^.{5}\0\0\0[\t\n\r ]*\{/s, "safetensors", "use openSafetensors"],
+  [/^\x1f\x8b/, "gzip", decompress],
+  [/^(.{512}|.{1024}|.{2048})?\x89HDF\r\n\x1a\n/s, "hdf5", inPython],
+  [/^GGUF/, "gguf", "get it as safetensors"],
   [
-    "git-lfs-pointer",
     /^version https:\/\/git-lfs/,
-    "a Git LFS pointer, not the file itself",
+    "git-lfs-pointer",
     "run `git lfs pull`",
+    "a Git LFS pointer, not the file itself",
   ],
+  // Protocols 2 to 5, 1, and 0.
   [
+    /^(\x80[\x02-\x05][(-\x96]|[\]}]q\0|\([dlt]p\d|c(_*builtin|copy_?reg|numpy|torch))/,
     "pickle",
-    /^(\x80[\x02-\x05][()\]}NcKMJGXUTBCI\x88-\x96]|[\]}]q\0|\([dlt](p\d|S'|V|I\d|F\d|\.)|(c|\(i)(__builtin__|builtins|copy_?reg|collections|numpy|torch)[\w.]*\n)/,
-    "a Python pickle",
     inPython,
   ],
-  ["html", /^\s*<[!?a-z]/i, "HTML or XML", "look at what the server says"],
+  [/^\s*<[!?a-z]/i, "html", "look at what the server says", "HTML or XML"],
   [
-    "json",
     /^\s*(\{\s*(["}]|$)|\[\s*(["\d[{\]tfn-]|$))/,
-    "JSON",
-    "a sharded model's index is for openShardedSafetensors",
+    "json",
+    "a model's index is for openShardedSafetensors",
   ],
-  ["unknown", /^(BZh|\x28\xb5\x2f\xfd|\xfd7zXZ|7z\xbc\xaf)/, "bzip2, xz, 7z or zstd", decompress],
-  ["unknown", /^.{257}ustar/s, "a tar archive", "unpack it first"],
-  ["unknown", /^(PAR1|ARROW1)/, "a Parquet or Arrow table", inPython],
-  ["unknown", /^(.{4}TFL3|\x08[\x01-\x10]\x12.[a-z]{2})/s, "an ONNX or TFLite model", inPython],
-  ["unknown", /^[\t\n\r -~]{9}/, "text"],
+  [/^(BZh|\x28\xb5\x2f\xfd|\xfd7zXZ|7z\xbc\xaf)/, "unknown", decompress, "zstd, bzip2, xz or 7z"],
+  [/^[\t\n\r -~]{9}/, "unknown", "look at it", "text"],
 ];
 
 function find(bytes: BytesLike): { text: string; row?: (typeof signatures)[number] | undefined } {
@@ -76,12 +67,12 @@ function find(bytes: BytesLike): { text: string; row?: (typeof signatures)[numbe
   }
   if (/^(\xff\xfe|\xfe\xff)/.test(text)) text = text.slice(2).replace(/\0/g, "");
   text = text.replace(/^\xef\xbb\xbf/, "");
-  return { text, row: signatures.find(([, signature]) => signature.test(text)) };
+  return { text, row: signatures.find(([signature]) => signature.test(text)) };
 }
 
 /** What a file is by its first bytes; 4 KiB are enough, safetensors need 9. */
 export function sniff(bytes: BytesLike): SniffedFormat {
-  return find(bytes).row?.[0] ?? "unknown";
+  return find(bytes).row?.[1] ?? "unknown";
 }
 
 /**
@@ -96,13 +87,13 @@ export function notThisFormat(
 ): TensorjarError | undefined {
   const { text, row } = find(bytes);
   if (row === undefined) return undefined;
-  const [kind, , words, hint] = row;
+  const [, kind, hint, name = kind] = row;
   const fits = kind === wanted || (kind === "zip" && wanted === "npz");
   if (fits && kind !== "unknown") return undefined;
-  const start = /HTML|JSON|text/.test(words) ? ` (${quote(text.trim().slice(0, 60))})` : "";
+  const start = /HTML|json|text/.test(name) ? ` (${quote(text.trim().slice(0, 60))})` : "";
   return new TensorjarError(
     kind === "empty" ? "truncated" : "not-this-format",
-    `this is ${words}${start}, not ${wantedWords}`,
+    `this is ${name}${start}, not ${wantedWords}`,
     { offset: 0, expected: wanted, actual: kind, ...(hint && { hint }) },
   );
 }

@@ -26,36 +26,57 @@ export type SourceLike = BytesLike | Blob | ByteSource | Promise<ByteSource>;
 /** Throws `truncated` for a range that the source does not have, `invalid-argument` for one that no source has. */
 export function checkRange(size: number, offset: number, length: number, into?: Uint8Array): void {
   const end = offset + length;
-  const space = into === undefined ? length : into.length;
-  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0) {
-    throw new TensorjarError("invalid-argument", `bytes ${offset} to ${end} are no range`);
-  }
-  if (length > space) {
-    throw new TensorjarError("invalid-argument", `${length} bytes do not fit in ${space}`);
-  }
-  if (end > size) {
+  const range = `bytes ${offset} to ${end}`;
+  const whole = Number.isSafeInteger(offset) && Number.isSafeInteger(length);
+  if (!whole || offset < 0 || length < 0 || (into !== undefined && into.length < length)) {
     throw new TensorjarError(
-      "truncated",
-      `bytes ${offset} to ${end} were asked for, the file has ${size}`,
-      { offset, expected: end, actual: size },
+      "invalid-argument",
+      `${range} cannot be read into ${into?.length ?? length} bytes`,
     );
   }
+  if (end > size) {
+    throw new TensorjarError("truncated", `the file has ${size} bytes, not ${range}`, {
+      offset,
+      expected: end,
+      actual: size,
+    });
+  }
+}
+
+type Read = ByteSource["read"];
+
+/** Anyone's source, held to the contract: exactly the bytes asked for, in `into`, and an abort that rejects at once. */
+function strictSource(size: number, read: Read, close?: () => Promise<void>): ByteSource {
+  return {
+    size,
+    async read(offset, length, options = {}) {
+      const { into, signal } = options;
+      signal?.throwIfAborted();
+      checkRange(size, offset, length, into);
+      const bytes = toBytes(await abortable(read(offset, length, options), signal));
+      if (bytes.length !== length) {
+        throw new TensorjarError(
+          bytes.length < length ? "truncated" : "invalid-argument",
+          `the source gave ${bytes.length} bytes for ${length} at ${offset}`,
+          { offset, expected: length, actual: bytes.length },
+        );
+      }
+      if (into === undefined) return bytes;
+      if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) into.set(bytes);
+      return into.subarray(0, length);
+    },
+    async close() {
+      await close?.();
+    },
+  };
 }
 
 /** A source over bytes in memory; what it reads are views on them. */
 export function bytesSource(bytes: BytesLike): ByteSource {
   const memory = toBytes(bytes);
-  return {
-    size: memory.length,
-    async read(offset, length, { into, signal } = {}) {
-      signal?.throwIfAborted();
-      checkRange(memory.length, offset, length, into);
-      const view = memory.subarray(offset, offset + length);
-      if (into === undefined) return view;
-      into.set(view);
-      return into.subarray(0, length);
-    },
-  };
+  return strictSource(memory.length, async (offset, length) =>
+    memory.subarray(offset, offset + length),
+  );
 }
 
 /** Whether `value` is a `Blob` or `File`, also of another realm. */
@@ -75,54 +96,26 @@ const blobPiece = 8 << 20;
 
 /** A source over a `Blob` or `File`. A file that changed on disk is `source-changed`. */
 export function blobSource(blob: Blob): ByteSource {
-  const { size } = blob;
-  return {
-    size,
-    async read(offset, length, { into, signal } = {}) {
-      signal?.throwIfAborted();
-      checkRange(size, offset, length, into);
-      if (into === undefined && length <= blobPiece) return blobBytes(blob, offset, length, signal);
-      const target = into ?? allocate(length);
-      for (let done = 0; done < length; ) {
-        const piece = await blobBytes(
-          blob,
-          offset + done,
-          Math.min(blobPiece, length - done),
-          signal,
-        );
-        target.set(piece, done);
-        done += piece.length;
-      }
-      return target.subarray(0, length);
-    },
-  };
+  return strictSource(blob.size, async (offset, length, { into, signal } = {}) => {
+    const target = (into ?? allocate(length)).subarray(0, length);
+    for (let done = 0; done < length && !signal?.aborted; done += blobPiece) {
+      const at = offset + done;
+      const end = Math.min(at + blobPiece, offset + length);
+      const reading = blob.slice(at, end).arrayBuffer();
+      const bytes = await reading.catch((cause: unknown) => blobError(cause, at));
+      if (bytes.byteLength !== end - at) blobError(undefined, at);
+      if (!signal?.aborted) target.set(new Uint8Array(bytes), done);
+    }
+    return target;
+  });
 }
 
-async function blobBytes(
-  blob: Blob,
-  offset: number,
-  length: number,
-  signal?: AbortSignal,
-): Promise<Uint8Array> {
-  let bytes: Uint8Array | undefined;
-  let cause: unknown;
-  try {
-    const reading = blob.slice(offset, offset + length).arrayBuffer();
-    bytes = new Uint8Array(await abortable(reading, signal));
-  } catch (failure) {
-    signal?.throwIfAborted();
-    cause = failure;
-  }
-  if (bytes?.length === length) return bytes;
-  // Browsers say NotReadableError when the file on disk is not the one that was chosen, or lost its permission.
-  const name = cause instanceof Error ? cause.name : "";
+/** Browsers say NotReadableError when the file on disk is not the one that was chosen; a short read means the same. */
+function blobError(cause: unknown, offset: number): never {
+  const name = cause instanceof Error ? cause.name : "NotReadableError";
   throw new TensorjarError(
-    bytes !== undefined || name === "NotReadableError"
-      ? "source-changed"
-      : name === "NotFoundError"
-        ? "not-found"
-        : "io",
-    `bytes ${offset} to ${offset + length} of a Blob could not be read (${name || bytes?.length})`,
+    name === "NotReadableError" ? "source-changed" : name === "NotFoundError" ? "not-found" : "io",
+    `a Blob could not be read at byte ${offset} (${name})`,
     { offset, hint: "choose the file again" },
     { cause },
   );
@@ -140,37 +133,17 @@ export function isByteSource(value: unknown): value is ByteSource {
   );
 }
 
-/** Anyone's source, held to the contract: exactly the bytes asked for, in `into`, and an abort that rejects at once. */
-function strictSource(source: ByteSource): ByteSource {
-  return {
-    size: source.size,
-    async read(offset, length, options = {}) {
-      const { into, signal } = options;
-      signal?.throwIfAborted();
-      checkRange(source.size, offset, length, into);
-      const bytes = toBytes(await abortable(source.read(offset, length, options), signal));
-      if (bytes.length !== length) {
-        throw new TensorjarError(
-          bytes.length < length ? "truncated" : "invalid-argument",
-          `the source gave ${bytes.length} bytes for ${length} at ${offset}`,
-          { offset, expected: length, actual: bytes.length },
-        );
-      }
-      if (into === undefined) return bytes;
-      if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) into.set(bytes);
-      return into.subarray(0, length);
-    },
-    async close() {
-      await source.close?.();
-    },
-  };
-}
-
 /** The source that `source` stands for. Rejects with `invalid-argument` for what is none. */
 export async function toSource(source: SourceLike): Promise<ByteSource> {
   const given: unknown = await source;
   if (isBlob(given)) return blobSource(given);
-  if (isByteSource(given)) return strictSource(given);
+  if (isByteSource(given)) {
+    return strictSource(
+      given.size,
+      (offset, length, options) => given.read(offset, length, options),
+      () => given.close?.() ?? Promise.resolve(),
+    );
+  }
   if (isBytesLike(given)) return bytesSource(given);
   throw new TensorjarError(
     "invalid-argument",

@@ -89,7 +89,7 @@ test("blobSource tells a file that changed from one that is gone or broken", asy
     await expectError(() => source.read(0, 4), { code, names: [name] });
   }
   const short = blobSource(blob(async () => new ArrayBuffer(3)));
-  await expectError(() => short.read(0, 4), { code: "source-changed", names: ["3"] });
+  await expectError(() => short.read(0, 4), { code: "source-changed" });
 });
 
 test("a running blob read rejects at once when aborted", async () => {
