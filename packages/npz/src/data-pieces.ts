@@ -1,6 +1,6 @@
 import type { TensorInfo } from "@tensorjar/core";
-import type { NpyArray } from "@tensorjar/npy";
-import { decodeData, type NpyLayout, type NpyReadOptions, npyPieces } from "@tensorjar/npy/codec";
+import { tensorBytes } from "@tensorjar/core/codec";
+import { decodeData, type NpyLayout, type NpyReadOptions } from "@tensorjar/npy/codec";
 import type { Entry } from "./directory.js";
 import type { MemberReader } from "./reader.js";
 
@@ -13,58 +13,60 @@ export async function* dataPieces(
 ): AsyncGenerator<Uint8Array> {
   const layout = await reader.layout(entry, signal);
   const { header, element } = layout;
-  if (header.fortranOrder && header.shape.length > 1 && options.fortranOrder !== "reverse-shape") {
-    yield* bytesOf(await reader.array(entry, signal));
-    return;
+  const order = element.byteOrder;
+  const { itemSize } = element;
+  const converts =
+    header.fortranOrder && header.shape.length > 1 && options.fortranOrder !== "reverse-shape";
+  const pieces = converts ? converted() : reader.pieces(entry, signal);
+  // Strings are swapped as the code points that they are made of.
+  const word =
+    element.dtype === "string" ? { dtype: "uint32", itemSize: 4, byteOrder: order } : element;
+
+  async function* converted(): AsyncGenerator<Uint8Array> {
+    const content = await reader.content(entry, signal);
+    yield content.subarray(0, header.dataOffset);
+    const raw = { ...layout, element: { dtype: "void", itemSize, byteOrder: "none" } } as const;
+    yield bytesOf(raw, content.subarray(header.dataOffset), options);
   }
-  const swaps = element.byteOrder === "big";
+
   let skip = header.dataOffset;
   let rest: Uint8Array = new Uint8Array(0);
-  for await (const piece of reader.pieces(entry, signal)) {
+  for await (const piece of pieces) {
     const data = piece.subarray(Math.min(skip, piece.length));
     skip -= piece.length - data.length;
-    if (!swaps) {
+    if (order !== "big") {
       if (data.length > 0) yield data;
       continue;
     }
     const joined = new Uint8Array(rest.length + data.length);
     joined.set(rest);
     joined.set(data, rest.length);
-    const count = Math.floor(joined.length / element.itemSize);
-    rest = joined.subarray(count * element.itemSize);
-    if (count > 0)
-      yield* bytesOf(
-        decodeData(
-          itemsOf(layout, count),
-          joined.subarray(0, joined.length - rest.length),
-          {},
-          true,
-        ),
-      );
+    const whole = joined.length - (joined.length % word.itemSize);
+    rest = joined.subarray(whole);
+    const items = { ...layout, element: word, count: whole / word.itemSize };
+    if (whole > 0) yield bytesOf(flat(items), joined.subarray(0, whole));
   }
+}
+
+/** The same items along one axis. */
+function flat(layout: NpyLayout): NpyLayout {
+  return { ...layout, header: { ...layout.header, fortranOrder: false, shape: [layout.count] } };
+}
+
+/** The data of an array that is not made of strings; `bytes` may be changed. */
+function bytesOf(layout: NpyLayout, bytes: Uint8Array, options: NpyReadOptions = {}): Uint8Array {
+  const { data } = decodeData(layout, bytes, options, true);
+  if (Array.isArray(data)) throw new Error("unreachable: strings are read as integers");
+  return tensorBytes({ data });
 }
 
 /** What decoding makes of an array, as far as its header shows. */
 export function arrayInfo(layout: NpyLayout, options: NpyReadOptions): TensorInfo {
   const { shape, fortranOrder } = layout.header;
+  const empty = flat({ ...layout, count: 0 });
   return {
-    dtype: decodeData(itemsOf(layout, 0), new Uint8Array(0), options).dtype,
+    dtype: decodeData(empty, new Uint8Array(0), options).dtype,
     shape: fortranOrder && options.fortranOrder === "reverse-shape" ? [...shape].reverse() : shape,
     byteLength: layout.byteLength,
   };
-}
-
-/** The layout of `count` items of an array, in one axis. */
-function itemsOf({ header, element }: NpyLayout, count: number): NpyLayout {
-  return {
-    header: { ...header, fortranOrder: false, shape: [count] },
-    element,
-    count,
-    byteLength: count * element.itemSize,
-  };
-}
-
-/** The data of an array of any kind, without its header. */
-function bytesOf(array: NpyArray): Uint8Array[] {
-  return npyPieces(array, { asVoid: true }).pieces.slice(1);
 }

@@ -88,8 +88,10 @@ export function unpacked(
   return { nameBytes, size: byteLength, pieces };
 }
 
+const utf8 = new TextEncoder();
+
 function memberName(name: string): Uint8Array {
-  const bytes = new TextEncoder().encode(`${name}.npy`);
+  const bytes = utf8.encode(`${name}.npy`);
   const fault =
     name === ""
       ? "is empty"

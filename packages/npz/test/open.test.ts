@@ -167,6 +167,27 @@ describe("an open archive", () => {
     }
   });
 
+  test("gives strings as chunks of code points, whatever their order", async () => {
+    const points = [97, 0, 98, 99, 0x1f600, 0];
+    const header = (descr: string, fortran: string): Uint8Array => {
+      const text = `{'descr': '${descr}', 'fortran_order': ${fortran}, 'shape': (1, 3), }\n`;
+      return concat(latin("\x93NUMPY\x01\x00"), fields([2, text.length]), latin(text));
+    };
+    const big = points.map((point): [number, number] => [4, swapped32(point)]);
+    const little = points.map((point): [number, number] => [4, point]);
+    const file = await openNpz(
+      makeZip([
+        { name: "big.npy", raw: concat(header(">U2", "False"), fields(...big)) },
+        { name: "fortran.npy", raw: concat(header(">U2", "True"), fields(...big)) },
+        { name: "little.npy", raw: concat(header("<U2", "True"), fields(...little)) },
+      ]),
+    );
+    for (const name of file.names) {
+      expect((await file.get(name)).data).toEqual(["a", "bc", "😀"]);
+      expect(await pieces(file.chunks(name))).toEqual(fields(...little));
+    }
+  });
+
   test("swaps big-endian chunks whole items at a time", async () => {
     const count = 150_000;
     const text = `{'descr': '>f8', 'fortran_order': False, 'shape': (${count},), }\n`;
@@ -360,6 +381,12 @@ describe("sources", () => {
     await expectError(() => decodeNpz(undefined as never), { code: "invalid-argument" });
   });
 });
+
+function swapped32(value: number): number {
+  const view = new DataView(new ArrayBuffer(4));
+  view.setUint32(0, value);
+  return view.getUint32(0, true);
+}
 
 function swapped(value: number): number {
   const view = new DataView(new ArrayBuffer(4));

@@ -2,6 +2,7 @@ import { crc32 } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
 import { expectError, toHex } from "../../../tooling/testing.js";
 import { archiveWriter } from "../src/archive.js";
+import { join } from "../src/encode.js";
 import {
   decodeNpz,
   encodeNpz,
@@ -302,19 +303,19 @@ describe("zip64", () => {
     expect([end?.getBigUint64(24, true), end?.getBigUint64(32, true)]).toEqual([3n, 3n]);
   });
 
-  test("is written for 65,535 members and more", async () => {
-    for (const [count, length] of [
-      [65_534, 22],
-      [65_535, 98],
-    ] as const) {
-      const writer = archiveWriter(style);
-      for (let i = 0; i < count; i++) writer.add(of(0));
-      expect(writer.end().at(-1)?.length).toBe(length);
+  test("is written for 65,535 members and more", { timeout: 20_000 }, async () => {
+    const writer = archiveWriter(style);
+    const locals: Uint8Array[] = [];
+    const nameBytes = new TextEncoder().encode("00000.npy");
+    for (let count = 0; count < 66_000; count++) {
+      if (count === 65_534) expect(writer.end().at(-1)?.length).toBe(22);
+      if (count === 65_535) expect(writer.end().at(-1)?.length).toBe(98);
+      const digits = String(count).padStart(5, "0");
+      for (let i = 0; i < 5; i++) nameBytes[i] = digits.charCodeAt(i);
+      locals.push(writer.add({ ...of(0), nameBytes }));
     }
-    const value = float32([1]);
-    const many = Array.from({ length: 66_000 }, (_, i): [string, NpyArray] => [`t${i}`, value]);
-    const file = await openNpz(encodeNpz(many));
+    const file = await openNpz(join(locals.concat(writer.end())));
     expect(file.names).toHaveLength(66_000);
-    expect((await file.get("t65999")).data).toEqual(Float32Array.of(1));
+    expect(file.names.at(-1)).toBe("65999");
   });
 });
