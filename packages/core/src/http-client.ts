@@ -1,4 +1,6 @@
-import { describe, quote, TensorjarError } from "./error.js";
+import { quote, TensorjarError } from "./error.js";
+import { discard, retryAfter, totalSize } from "./http-headers.js";
+import { resolveUrl, withoutSecrets } from "./http-url.js";
 
 export interface HttpClientOptions {
   /** Used in place of the global `fetch`. */
@@ -117,15 +119,15 @@ export class HttpClient {
       discard(response);
       throw this.#refused(status);
     }
-    if (status !== 416) {
-      try {
+    try {
+      this.#compare("size", totalSize(response));
+      if (status !== 416) {
         this.#compare("ETag", response.headers.get("ETag")?.replace(/^W\//, ""));
         this.#compare("Last-Modified", response.headers.get("Last-Modified"));
-        if (status === 206) this.#compare("size", contentRange(response)?.total);
-      } catch (changed) {
-        discard(response);
-        throw changed;
       }
+    } catch (changed) {
+      discard(response);
+      throw changed;
     }
     return response;
   }
@@ -205,75 +207,6 @@ export class HttpClient {
         : {},
     );
   }
-}
-
-/** Lets go of a body that nobody reads. */
-export function discard(response: Response): void {
-  response.body?.cancel().catch(() => {});
-}
-
-/** `Content-Range` of a partial answer, `end` exclusive; `undefined` when it is absent or hidden. */
-export function contentRange(
-  response: Response,
-): { start: number; end: number; total?: number } | undefined {
-  const match = /^bytes\s+(\d+)-(\d+)\/(\d+|\*)$/i.exec(
-    response.headers.get("Content-Range")?.trim() ?? "",
-  );
-  if (match === null) return undefined;
-  const [, first, last, total] = match;
-  return {
-    start: Number(first),
-    end: Number(last) + 1,
-    ...(total !== "*" && { total: Number(total) }),
-  };
-}
-
-/** `Content-Length`; `undefined` when it is absent or hidden. */
-export function contentLength(response: Response): number | undefined {
-  const text = response.headers.get("Content-Length") ?? "";
-  return /^\d+$/.test(text) ? Number(text) : undefined;
-}
-
-/** `Content-Encoding` when there is one; a page of another origin does not see it. */
-export function contentEncoding(response: Response): string | undefined {
-  const coding = response.headers.get("Content-Encoding")?.trim() ?? "";
-  return coding === "" || coding.toLowerCase() === "identity" ? undefined : coding;
-}
-
-function resolveUrl(url: string | URL): string {
-  const given: unknown = url;
-  try {
-    if (typeof given === "string" || given instanceof URL) {
-      const { href, protocol } = new URL(given, globalThis.location?.href);
-      if (protocol !== "file:") return href;
-    }
-  } catch {
-    // told below
-  }
-  throw new TensorjarError(
-    "invalid-argument",
-    typeof given === "string" || given instanceof URL
-      ? `${quote(String(given))} is not the URL of a file on a server`
-      : `expected a URL, got ${describe(given)}`,
-    { hint: "read a path with fileSource(path)" },
-  );
-}
-
-/** A signed URL's query and a password stay out of messages and logs. */
-function withoutSecrets(href: string): string {
-  const url = new URL(href);
-  url.username = "";
-  url.password = "";
-  url.hash = "";
-  if (url.search !== "") url.search = "?...";
-  return url.href.length > 300 ? `${url.href.slice(0, 297)}...` : url.href;
-}
-
-/** Milliseconds of a `Retry-After` header: seconds, or a date. */
-function retryAfter(header: string | null): number | undefined {
-  if (header === null || header.trim() === "") return undefined;
-  const wait = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { TensorjarError } from "./error.js";
-import { contentEncoding, contentRange, discard, type HttpClient } from "./http-client.js";
+import type { HttpClient } from "./http-client.js";
+import { contentEncoding, contentRange, discard } from "./http-headers.js";
 
 /** Requests under way at once. */
 const maxRequests = 6;
@@ -154,7 +155,7 @@ export function checkPartial(
   response: Response,
   start: number,
   end: number,
-): ReturnType<typeof contentRange> {
+): void {
   const { status } = response;
   const asked = `bytes ${start} to ${end} were asked for`;
   let wrong: string | undefined;
@@ -167,7 +168,7 @@ export function checkPartial(
   } else if (range !== undefined && (range.start !== start || range.end > end)) {
     wrong = `answered with the range ${range.start} to ${range.end}, but ${asked}`;
   }
-  if (wrong === undefined) return range;
+  if (wrong === undefined) return;
   discard(response);
   throw client.error(wrong, status);
 }

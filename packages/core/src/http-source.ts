@@ -1,12 +1,7 @@
 import { abortable } from "./abort.js";
 import { TensorjarError } from "./error.js";
-import {
-  contentEncoding,
-  contentLength,
-  discard,
-  HttpClient,
-  type HttpClientOptions,
-} from "./http-client.js";
+import { HttpClient, type HttpClientOptions } from "./http-client.js";
+import { contentEncoding, contentLength, discard, totalSize } from "./http-headers.js";
 import { checkPartial, HttpRanges, tooLittle, tooMuch } from "./http-ranges.js";
 import { type ByteSource, checkRange } from "./source.js";
 import { allocate } from "./tensor.js";
@@ -61,10 +56,10 @@ async function open(client: HttpClient, options: HttpSourceOptions): Promise<Byt
     const body = await wholeBody(client, response, maxBody);
     return rangesSource(client, body, body.length, signal);
   }
-  const range = checkPartial(client, response, 0, firstLength);
+  checkPartial(client, response, 0, firstLength);
   const first = await upTo(client, response, firstLength);
   if (first === undefined) throw tooMuch(client, 0, firstLength);
-  const size = range?.total ?? (await sizeByLength(client, signal)) ?? options.size;
+  const size = totalSize(response) ?? (await sizeByLength(client, signal)) ?? options.size;
   if (size === undefined) {
     throw client.error("does not tell how long the file is", 206, {
       hint: "give its length in bytes: httpSource(url, { size })",
@@ -82,8 +77,8 @@ async function isEmpty(
   response: Response,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const range = response.headers.get("Content-Range");
-  if (range !== null) return /^bytes\s+\*\/0$/i.test(range.trim());
+  const total = totalSize(response);
+  if (total !== undefined) return total === 0;
   const plain = await client.get(undefined, signal);
   return plain.status === 200 && (await upTo(client, plain, 0)) !== undefined;
 }

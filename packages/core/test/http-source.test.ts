@@ -255,6 +255,7 @@ describe("answers that are not what was asked for", () => {
   test.each([
     ["the whole file", "http", reply(200, bytes)],
     ["no such range", "http", reply(416, null, { "Content-Range": "bytes */200000" })],
+    ["a shorter file", "source-changed", reply(416, null, { "Content-Range": "bytes */9000" })],
     ["another start", "http", reply(206, ten, { "Content-Range": "bytes 99999-100008/200000" })],
     ["a longer range", "http", reply(206, ten, { "Content-Range": "bytes 100000-100010/200000" })],
     ["a coded range", "http", reply(206, ten, { ...range, "Content-Encoding": "gzip" })],
