@@ -68,13 +68,17 @@ export function encodeFloat16(bits: Int32Array, to: Uint16Array): void {
 /** Bfloat16 codes of float32 bits, to nearest even. */
 export function encodeBfloat16(bits: Int32Array, to: Uint16Array): void {
   const count = bits.length;
-  const whole = count - (count % 4);
+  const whole = count - (count % 8);
   let i = 0;
-  for (; i < whole; i += 4) {
+  for (; i < whole; i += 8) {
     to[i] = bfloat16(bits[i] as number); // within both, like all below
     to[i + 1] = bfloat16(bits[i + 1] as number);
     to[i + 2] = bfloat16(bits[i + 2] as number);
     to[i + 3] = bfloat16(bits[i + 3] as number);
+    to[i + 4] = bfloat16(bits[i + 4] as number);
+    to[i + 5] = bfloat16(bits[i + 5] as number);
+    to[i + 6] = bfloat16(bits[i + 6] as number);
+    to[i + 7] = bfloat16(bits[i + 7] as number);
   }
   for (; i < count; i++) to[i] = bfloat16(bits[i] as number);
 }
