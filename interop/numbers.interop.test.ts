@@ -223,7 +223,7 @@ async function expectIntegers(
 ): Promise<void> {
   const first = fits.indexOf(0);
   if (first !== -1) {
-    const names = [`\\[${first}\\]`, dtype];
+    const names = [`\\(${first},\\)`, dtype];
     await expectError(() => cast(inputs, dtype), { code: "invalid-argument", names });
   }
   const { data } = inputs;

@@ -1,5 +1,5 @@
 import { checkedTensor, checkNumbers } from "./convert.js";
-import { byteLength, type DType, dtypeInfo } from "./dtype.js";
+import { byteLength, type DType, dtypeInfo, shapeText } from "./dtype.js";
 import { TensorjarError } from "./error.js";
 import { readInt64 } from "./int64.js";
 import { type IntegerDType, integerRange, isIntegerDType } from "./integer-range.js";
@@ -117,8 +117,8 @@ function toIntegers(from: Tensor, made: Tensor, dtype: IntegerDType): void {
     readFloat64(from, start, numbers);
     for (let i = 0; i < numbers.length; i++) {
       const value = Math.trunc(numbers[i] as number); // within the length
-      if (!(value >= min && (wide ? value < max : value <= max)))
-        throw outOfRange(from, start + i, dtype);
+      const fits = value >= min && (wide ? value < max : value <= max);
+      if (!fits) throw outOfRange(from, start + i, dtype);
       if (words !== undefined) {
         const high = Math.floor(value / 0x100000000);
         words[2 * (start + i)] = value - high * 0x100000000;
@@ -141,27 +141,26 @@ function outOfRange(from: Tensor, index: number, dtype: IntegerDType): Tensorjar
   const one = new Float64Array(1);
   if (!is64(from)) readFloat64(from, index, one);
   const value = is64(from) ? from.data[index] : one[0];
-  // A large number without an exponent reads better beside the range.
-  const shown = Number.isInteger(value) ? BigInt(value as number) : value;
+  // All digits of what JavaScript prints without an exponent, to stand beside the range.
+  const exact = typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 1e21;
+  const shown = exact ? BigInt(value) : value;
   const [min, max] = integerRange(dtype);
   return new TensorjarError(
     "invalid-argument",
-    `element [${indices(index, from.shape)}] of the ${from.dtype} tensor is ${shown}, which ${dtype} does not hold`,
-    {
-      expected: `${min} to ${max}`,
-      actual: value,
-      hint: `it holds integers from ${min} to ${max}`,
-    },
+    `element ${shapeText(indices(index, from.shape))} of the ${from.dtype} tensor is ${shown}, which ${dtype} does not hold`,
+    { actual: value, hint: `it holds integers from ${min} to ${max}` },
   );
 }
 
 /** The index along every axis of a C-ordered array. */
-function indices(index: number, shape: readonly number[]): string {
-  const out: number[] = [];
+function indices(index: number, shape: readonly number[]): number[] {
   let rest = index;
-  for (const size of [...shape].reverse()) {
-    out.unshift(rest % size);
-    rest = Math.floor(rest / size);
-  }
-  return out.join(", ");
+  return [...shape]
+    .reverse()
+    .map((size) => {
+      const along = rest % size;
+      rest = Math.floor(rest / size);
+      return along;
+    })
+    .reverse();
 }

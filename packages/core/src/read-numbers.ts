@@ -78,8 +78,8 @@ function readSmall(
   to: Int32Array,
 ): void {
   const codes = data.subarray(start, start + to.length);
-  if (dtype === "float16")
-    decodeFloat16(codes as Uint16Array, to); // the arrays that hold these dtypes
+  // The arrays are those that hold the dtypes.
+  if (dtype === "float16") decodeFloat16(codes as Uint16Array, to);
   else if (dtype === "bfloat16") decodeBfloat16(codes as Uint16Array, to);
   else if (dtype === "float4_e2m1fn") decodeFloat4(data as Uint8Array, start, to);
   else decodeFloat8(dtype, codes as Uint8Array, to);

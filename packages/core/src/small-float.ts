@@ -10,7 +10,6 @@ export type SmallFloat = Extract<
 interface Format {
   readonly mantissaBits: number;
   readonly bias: number;
-  /** The sign bit; 0 for an unsigned type. */
   readonly sign: number;
   /** The code of the largest finite number. */
   readonly max: number;
@@ -96,7 +95,10 @@ function roundShift(value: number, places: number): number {
   return (value + (1 << (places - 1)) - 1 + ((value >>> places) & 1)) >>> places;
 }
 
-/** The nearest power of two, halfway up, and up from anything past 2^-127, as ml_dtypes has it; NaN (0xff) for what is not above zero or past 2^127. */
+/**
+ * The nearest power of two, from halfway on, and from anything past 2^-127, the upper one, as ml_dtypes has it;
+ * NaN (0xff) for what is not above zero and for what would be past 2^127.
+ */
 function encodeE8m0(bits: number): number {
   if (bits === 0 || bits >= 0x7f800000) return 0xff;
   if (bits < 0x800000) return bits <= 0x400000 ? 0 : 1;

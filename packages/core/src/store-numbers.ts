@@ -38,8 +38,8 @@ function storeSmall(
   start: number,
 ): void {
   const codes = data.subarray(start);
-  if (dtype === "float16")
-    encodeFloat16(bits, codes as Uint16Array); // the arrays that hold these dtypes
+  // The arrays are those that hold the dtypes.
+  if (dtype === "float16") encodeFloat16(bits, codes as Uint16Array);
   else if (dtype === "bfloat16") encodeBfloat16(bits, codes as Uint16Array);
   else if (dtype === "float4_e2m1fn") encodeFloat4(bits, data as Uint8Array, start);
   else encodeBytes(dtype, bits, codes as Uint8Array);
