@@ -1,0 +1,145 @@
+// Reads mutated .npy files: node fuzz/npy.mjs [COUNT=100000] [SEED=20260101]. The packages must be built.
+// Every file is an array or refused with a TensorjarError, within 100 ms of CPU time (one retry) and with memory
+// bounded by the file's length. The first fault is printed as a file in hex and ends the run.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+
+const folder = new URL("../cases/npy/", import.meta.url);
+const count = Number(process.argv[2] ?? 100_000);
+const seed = Number(process.argv[3] ?? 20260101);
+const cpuLimit = 100_000; // microseconds
+const freeMemory = 1 << 20; // bytes; headers and 65,536 strings of width 0 need some
+
+// Everything the codec allocates is a Uint8Array of a length, or an array of strings.
+let allocated = 0;
+globalThis.Uint8Array = new Proxy(Uint8Array, {
+  construct(target, args, newTarget) {
+    if (typeof args[0] === "number") allocated += args[0];
+    return Reflect.construct(target, args, newTarget);
+  },
+});
+const { decodeNpy, decodeNpySequence, encodeNpy, isTensorjarError, structField } = await import(
+  "@tensorjar/npy"
+);
+
+let state = seed;
+function below(limit) {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return Math.floor((state / 2 ** 32) * limit);
+}
+const pick = (items) => items[below(items.length)];
+
+const seeds = readdirSync(folder)
+  .filter((file) => file.endsWith(".npy"))
+  .sort()
+  .map((file) => [...readFileSync(new URL(file, folder))])
+  .filter((bytes) => bytes.length > 0 && bytes.length < 25_000);
+const structure = [..."{}[]()'\",:\\# \n0123456789LTFNxo<>=|biufcSUVMmO-+._"].map((c) =>
+  c.charCodeAt(0),
+);
+const tokens = [
+  "(1,)",
+  "'<f4'",
+  "True",
+  "None",
+  "9007199254740991",
+  "0x",
+  "'''",
+  "[('a', '<f4')]",
+  "{}",
+  "-1",
+  "[[[[",
+  "\\x4",
+];
+
+function mutated(original) {
+  const bytes = [...original];
+  for (let changes = 1 + below(3); changes > 0; changes--) {
+    const at = below(6) === 0 ? below(10) : 10 + below(pick([64, 128, bytes.length]));
+    const length = 1 + below(pick([2, 8, 64]));
+    switch (below(9)) {
+      case 0:
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << below(8));
+        break;
+      case 1:
+        bytes[at] = below(256);
+        break;
+      case 2:
+      case 3:
+        bytes[at] = pick(structure);
+        break;
+      case 4:
+        bytes.splice(at, length);
+        break;
+      case 5:
+        bytes.splice(at, 0, ...bytes.slice(at, at + length));
+        break;
+      case 6:
+        bytes.splice(at, length, ...Buffer.from(pick(tokens)));
+        break;
+      case 7: {
+        const other = pick(seeds);
+        const from = below(other.length);
+        bytes.splice(at, length, ...other.slice(from, from + length));
+        break;
+      }
+      default:
+        if (below(4) === 0) bytes.length = below(bytes.length + 1);
+    }
+  }
+  return Uint8Array.from(bytes, (byte) => byte ?? 0);
+}
+
+const options = [
+  {},
+  { trailing: "ignore" },
+  { maxHeaderLength: 1_000_000, copy: true },
+  { trailing: "ignore", fortranOrder: "reverse-shape", voidAs: "bfloat16" },
+];
+const seen = new Map();
+
+function use(bytes, option) {
+  try {
+    if (below(8) === 0) for (const array of decodeNpySequence(bytes)) check(array);
+    else check(decodeNpy(bytes, option));
+    return "array";
+  } catch (error) {
+    if (!isTensorjarError(error)) throw error;
+    return error.code;
+  }
+}
+
+function check(array) {
+  if (array.dtype === "struct") for (const { name } of array.fields) structField(array, name);
+  if (array.dtype !== "string")
+    assert.deepEqual(decodeNpy(encodeNpy(array, { asVoid: true })).shape, array.shape);
+}
+
+function cpuOf(work) {
+  const before = process.cpuUsage();
+  const result = work();
+  const { user, system } = process.cpuUsage(before);
+  return { result, cpu: user + system };
+}
+
+for (let run = 0; run < count; run++) {
+  const bytes = mutated(pick(seeds));
+  const option = pick(options);
+  try {
+    allocated = 0;
+    let { result, cpu } = cpuOf(() => use(bytes, option));
+    assert.ok(
+      allocated <= 16 * bytes.length + freeMemory,
+      `${allocated} bytes allocated for ${bytes.length}`,
+    );
+    if (cpu > cpuLimit) ({ cpu } = cpuOf(() => use(bytes, option)));
+    assert.ok(cpu <= cpuLimit, `${cpu / 1000} ms of CPU time`);
+    seen.set(result, (seen.get(result) ?? 0) + 1);
+  } catch (error) {
+    console.error(
+      `run ${run} of seed ${seed}, options ${JSON.stringify(option)}:\n${Buffer.from(bytes).toString("hex")}`,
+    );
+    throw error;
+  }
+}
+console.log(`${count} files:`, Object.fromEntries([...seen].sort(([a], [b]) => (a < b ? -1 : 1))));
