@@ -101,7 +101,7 @@ async function* produced(
   const { name, dtype, shape } = tensor;
   const expected = tensor.end - tensor.begin;
   const data = await producer.data();
-  if (!(Symbol.asyncIterator in data)) {
+  if (!isAsyncIterable(data)) {
     checkTensor(data, name);
     if (data.dtype !== dtype) {
       throw tensorError(
@@ -114,7 +114,7 @@ async function* produced(
         },
       );
     }
-    if (shapeText(data.shape) !== shapeText(shape) || data.data.byteLength !== expected) {
+    if (data.shape.length !== shape.length || data.shape.some((dim, i) => dim !== shape[i])) {
       throw tensorError(
         "invalid-shape",
         name,
@@ -133,6 +133,10 @@ async function* produced(
     yield bytes;
   }
   if (given < expected) throw wrongLength(name, expected, `${given}`, given);
+}
+
+function isAsyncIterable(data: object): data is AsyncIterable<Uint8Array> {
+  return Symbol.asyncIterator in Object(data); // a producer may give anything
 }
 
 function wrongLength(name: string, expected: number, text: string, actual: number): TensorjarError {
