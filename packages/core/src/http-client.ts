@@ -1,3 +1,4 @@
+import { abortable } from "./abort.js";
 import { quote, TensorjarError } from "./error.js";
 import { discard, retryAfter, totalSize } from "./http-headers.js";
 import { resolveUrl, withoutSecrets } from "./http-url.js";
@@ -210,15 +211,9 @@ export class HttpClient {
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener("abort", stop, { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const slept = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
   });
+  return abortable(slept, signal).finally(() => clearTimeout(timer));
 }

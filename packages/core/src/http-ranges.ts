@@ -1,3 +1,4 @@
+import { onAbort } from "./abort.js";
 import { TensorjarError } from "./error.js";
 import type { HttpClient } from "./http-client.js";
 import { contentEncoding, contentRange, discard } from "./http-headers.js";
@@ -49,13 +50,13 @@ export class HttpRanges {
           if (wanted.settled) return;
           wanted.settled = true;
           this.#unsettled.delete(wanted);
-          for (const signal of signals) signal.removeEventListener("abort", aborted);
+          for (const stop of stops) stop();
           if (failed === undefined) resolve();
           else reject(failed.reason);
           wanted.left?.();
         },
       };
-      for (const signal of signals) signal.addEventListener("abort", aborted);
+      const stops = signals.map((signal) => onAbort(signal, aborted));
       this.#unsettled.add(wanted);
       this.#waiting.push(wanted);
       void this.#schedule();
