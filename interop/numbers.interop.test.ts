@@ -11,19 +11,10 @@ import {
 import { dataConstructor } from "@tensorjar/core/codec";
 import { beforeAll, expect, test } from "vitest";
 import { hashes } from "../packages/core/test/golden-numbers.js";
+import { everyCode, smallFloats } from "../packages/core/test/small-floats.js";
 import { expectError } from "../tooling/testing.js";
 import { interop } from "./python.js";
 
-const small = [
-  "float16",
-  "bfloat16",
-  "float8_e4m3fn",
-  "float8_e5m2",
-  "float8_e8m0fnu",
-  "float8_e4m3fnuz",
-  "float8_e5m2fnuz",
-  "float4_e2m1fn",
-] as const;
 const ints = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"] as const;
 
 interop("numbers of every dtype", "core", (python) => {
@@ -47,7 +38,7 @@ interop("numbers of every dtype", "core", (python) => {
     expect(hashes).toEqual(counts.hashes);
   });
 
-  for (const dtype of small) {
+  for (const dtype of smallFloats) {
     test(`every ${dtype} is the float32 and the float64 that NumPy has`, async () => {
       const all = everyCode(dtype);
       expectSame(toFloat32(all), (await saved(`${dtype}-as-float32`, "float32")).data);
@@ -65,7 +56,7 @@ interop("numbers of every dtype", "core", (python) => {
     }
 
     test(`every ${dtype} as another small float`, async () => {
-      for (const other of small) {
+      for (const other of smallFloats) {
         const all = everyCode(dtype);
         if (other === dtype) expect(cast(all, other).data).toEqual(all.data);
         else
@@ -142,24 +133,6 @@ interop("numbers of every dtype", "core", (python) => {
     expect(cast(inputs, "bool").data).toEqual(await bytes("complex128-to-bool"));
   });
 });
-
-/** Every code of a small float, in order. */
-function everyCode(dtype: (typeof small)[number]): Tensor {
-  if (dtype === "float16" || dtype === "bfloat16") {
-    return tensor(
-      Uint16Array.from({ length: 65536 }, (_, code) => code),
-      undefined,
-      dtype,
-    );
-  }
-  if (dtype === "float4_e2m1fn")
-    return tensor(packed(Uint8Array.from({ length: 16 }, (_, code) => code)), undefined, dtype);
-  return tensor(
-    Uint8Array.from({ length: 256 }, (_, code) => code),
-    undefined,
-    dtype,
-  );
-}
 
 /** Codes two a byte, the first in the low nibble. */
 function packed(codes: Uint8Array): Uint8Array {

@@ -24,7 +24,8 @@ export function decodeFloat8(dtype: Float8, codes: Uint8Array, to: Int32Array): 
   const count = codes.length;
   const whole = count - (count % 16);
   let i = 0;
-  // Unrolled: measured, half the time of a plain loop, and a tenth less than by eights.
+  // Unrolled: measured, half the time of a plain loop, and a tenth less than by eights. A loop of its own, since one
+  // that serves the 16-bit codes as well is slower for both.
   for (; i < whole; i += 16) {
     to[i] = table[codes[i] as number] as number; // within both, like all below
     to[i + 1] = table[codes[i + 1] as number] as number;
