@@ -83,12 +83,12 @@ smoke().then(JSON.stringify, (error) => JSON.stringify({ [String(error.stack)]: 
       return (await esbuild.build(options)).outputFiles[0].text;
     },
     vite: async () => {
-      const { output } = await vite.build({
+      const built = await vite.build({
         root: folder,
         logLevel: "error",
         build: { write: false, lib: { entry, formats: ["es"] } },
       });
-      return output[0].code;
+      return [built].flat()[0].output[0].code;
     },
   };
   const browser = await chromium.launch(chromiumOptions);
