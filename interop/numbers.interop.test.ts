@@ -1,13 +1,5 @@
 import { readFile } from "node:fs/promises";
-import {
-  cast,
-  type DType,
-  type Tensor,
-  type TensorOf,
-  tensor,
-  toFloat32,
-  toFloat64,
-} from "@tensorjar/core";
+import { cast, type DType, type TensorOf, tensor, toFloat32, toFloat64 } from "@tensorjar/core";
 import { dataConstructor } from "@tensorjar/core/codec";
 import { beforeAll, expect, test } from "vitest";
 import { hashes } from "../packages/core/test/golden-numbers.js";
