@@ -23,6 +23,7 @@ const escapeCharacters = '"\\/\b\f\n\r\t';
  * passed over. Whatever is not as asked is `invalid-header`, with its place in the file and the names that lead there.
  */
 export class JsonReader {
+  readonly #utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   #bytes: Uint8Array;
   /** One character per byte, so that strings are slices of it. */
   readonly #text: string;
@@ -45,16 +46,25 @@ export class JsonReader {
     this.#what = what;
     this.#offset = offset;
     this.#named = named;
-    let text = utf8(bytes);
+    let text = this.#decode(bytes);
     if (text === undefined) {
       this.#bytes = bytes.slice(); // some TextDecoders refuse shared or resizable memory, which a copy is not
-      text = utf8(this.#bytes);
+      text = this.#decode(this.#bytes);
     }
     if (text === undefined) {
       throw new TensorjarError("invalid-utf8", `${what} is not valid UTF-8`, { offset });
     }
     this.#text =
       text.length === bytes.length ? text : new TextDecoder("latin1").decode(this.#bytes);
+  }
+
+  /** The text of UTF-8 bytes, a byte order mark included; `undefined` when it cannot be told. */
+  #decode(bytes: Uint8Array): string | undefined {
+    try {
+      return this.#utf8.decode(bytes);
+    } catch {
+      return undefined;
+    }
   }
 
   error<C extends TensorjarError["code"]>(
@@ -124,7 +134,7 @@ export class JsonReader {
   }
 
   #unescaped(start: number, end: number): string {
-    const raw = utf8(this.#bytes.subarray(start, end)) ?? ""; // the whole text was checked
+    const raw = this.#decode(this.#bytes.subarray(start, end)) ?? ""; // the whole text was checked
     const text = raw.replace(/\\(?:u([\da-fA-F]{4})|(.?))/gs, (_, hex?: string, letter?: string) =>
       hex === undefined
         ? (escapeCharacters[letter ? escapeNames.indexOf(letter) : -1] ??
@@ -231,14 +241,5 @@ export class JsonReader {
       this.#at += text.length;
     }
     return this.#text.slice(start, this.#at);
-  }
-}
-
-/** The text of UTF-8 bytes, a byte order mark included; `undefined` when it cannot be told. */
-function utf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
   }
 }

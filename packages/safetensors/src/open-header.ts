@@ -31,7 +31,7 @@ export async function openHeader(
     checkSize(header, size, trailing);
     return [opened, header];
   } catch (error) {
-    if (isPromise(source)) await opened.close?.();
+    if (isPromise(source)) await opened.close?.().catch(() => {}); // what went wrong first is what counts
     throw error;
   }
 }

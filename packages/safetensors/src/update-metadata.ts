@@ -40,8 +40,7 @@ async function* withHeader(
   yield header;
   for (let at = begin; at < end; at += copied) {
     const into = allocate(Math.min(copied, end - at));
-    const bytes = await source.read(at, into.length, { into });
-    if (bytes.buffer !== into.buffer) into.set(bytes);
+    await source.read(at, into.length, { into });
     yield into;
   }
 }

@@ -196,7 +196,7 @@ describe("an open file", () => {
     source.read = () => Promise.reject(fault);
     await expect(open.getAll()).rejects.toBe(fault);
     source.read = async (_, length) => new Uint8Array(length - 1);
-    await expectError(() => open.get("a"), { code: "truncated", names: ["15", "16"] });
+    await expectError(() => open.get("a"), { code: "truncated", names: ["15", "\\b16\\b"] });
     source.read = async (offset, length) => file.slice(offset, offset + length);
     expect(await open.get("a")).toEqual(small.get("a"));
   });
@@ -334,15 +334,9 @@ describe("a slice", () => {
     ).toEqual(values);
   });
 
-  it("of packed elements starts and ends at whole bytes", async () => {
-    expect(sliceByteRanges("float4_e2m1fn", [3, 4], [1])).toEqual({ ranges: [[2, 4]], shape: [4] });
-    expect(
-      sliceByteRanges(
-        "float4_e2m1fn",
-        [3],
-        [0].map(() => null),
-      ).shape,
-    ).toEqual([3]);
+  it("of packed elements starts and ends at whole bytes", () => {
+    const expected = { ranges: [[2, 4]], shape: [4] };
+    expect(sliceByteRanges("float4_e2m1fn", [3, 4], [1])).toEqual(expected);
   });
 
   it("refuses what the array does not have", async () => {
