@@ -5,10 +5,13 @@ import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../fuzz/", import.meta.url));
-const [count = "20000", ...seed] = process.argv.slice(2);
+const [count = "20000", seed = "1"] = process.argv.slice(2);
 const programs = readdirSync(folder).filter((file) => /^(?!kill).*\.mjs$/.test(file));
-const runs = programs.sort().map((file) => [file, count, ...seed]);
-runs.push(["kill.mjs", "--kills", String(Math.ceil(Number(count) / 1000))]);
+const options = ["--count", count, "--seed", seed];
+const runs = programs
+  .sort()
+  .map((file) => [file, ...(file === "npy.mjs" ? [count, seed] : options)]);
+runs.push(["kill.mjs", "--kills", String(Math.ceil(Number(count) / 1000)), "--seed", seed]);
 
 for (const [file, ...args] of runs) {
   console.log(`\n# fuzz/${file} ${args.join(" ")}`);
