@@ -27,6 +27,8 @@ export interface PackedMember {
 export interface ArchiveStyle {
   /** The content of stored members starts at a multiple of this; 1 for no extra field. */
   readonly align: number;
+  /** Whether members say that they come from Unix; of those from MS-DOS, `unzip` mistakes names that are not ASCII. */
+  readonly unix: boolean;
   /** The MS-DOS date of every member. */
   readonly date: number;
   /** Whether names are flagged UTF-8 even when ASCII. */
@@ -44,6 +46,9 @@ export interface ArchiveWriter {
 /** The id of the extra field that aligns what follows, as Android's zipalign writes it. */
 const alignmentField = 0xd935;
 const fieldHead = 4;
+
+/** Read and written by the owner, as NumPy has it, in the half of the external attributes that is Unix's. */
+const fileMode = 0o600 * 2 ** 16;
 
 export function archiveWriter(style: ArchiveStyle): ArchiveWriter {
   const directory: Bytes[] = [];
@@ -107,9 +112,10 @@ function centralHeader(member: PackedMember, offset: number, style: ArchiveStyle
   const header = allocate(start + (wide.length === 0 ? 0 : fieldHead + 8 * wide.length));
   const view = viewOf(header);
   view.setUint32(0, centralSignature, true);
-  view.setUint16(4, wide.length === 0 ? 20 : 45, true);
+  view.setUint16(4, (wide.length === 0 ? 20 : 45) + (style.unix ? 3 << 8 : 0), true);
   writeShared(view, 6, member, wide.length > 0, style);
   view.setUint16(30, header.length - start, true);
+  if (style.unix) view.setUint32(38, fileMode, true);
   view.setUint32(42, Math.min(offset, placeholder32), true);
   header.set(nameBytes, 46);
   if (wide.length > 0) writeZip64(view, start, wide);

@@ -62,7 +62,9 @@ export function writeSettings({
     deflate: compression === "deflate",
     level: isLevel(level) ? level : 6,
     growthPadding: !gem,
-    style: gem ? { align: 1, date: 0, utf8: true } : { align, date: firstDay, utf8: false },
+    style: gem
+      ? { align: 1, unix: false, date: 0, utf8: true }
+      : { align, unix: true, date: firstDay, utf8: false },
   };
 }
 

@@ -254,7 +254,7 @@ describe("writing to a sink", () => {
 });
 
 describe("zip64", () => {
-  const style = { align: 64, date: 0x21, utf8: false };
+  const style = { align: 64, unix: false, date: 0x21, utf8: false };
   const member = {
     nameBytes: new TextEncoder().encode("a.npy"),
     method: 0,

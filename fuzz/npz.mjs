@@ -1,0 +1,97 @@
+// Mutates small archives and reads each by decodeNpz and openNpz: it is read or refused with a TensorjarError, in time,
+// and every archive that is read can be written and read again.
+// node fuzz/npz.mjs [--count 100000] [--seed 1]; the packages must be built.
+import { parseArgs } from "node:util";
+import { decodeNpz, encodeNpz, isTensorjarError, openNpz, tensor } from "@tensorjar/npz";
+import { strToU8, zipSync } from "fflate";
+
+const { values } = parseArgs({
+  options: { count: { type: "string", default: "100000" }, seed: { type: "string", default: "1" } },
+});
+const count = Number(values.count);
+let state = Number(values.seed) >>> 0;
+
+/** An integer from 0 to `limit`, without it. */
+function below(limit) {
+  state = (state + 0x9e3779b9) >>> 0;
+  let z = state;
+  z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
+  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
+  return ((z ^ (z >>> 15)) >>> 0) % limit;
+}
+
+const arrays = {
+  w: tensor(Float32Array.of(1, 2, 3)),
+  "layers/0": tensor(new Uint8Array(3000), [3, 1000]),
+  text: { dtype: "string", shape: [1], data: ["größe"], itemLength: 6 },
+};
+const plain = encodeNpz({ a: arrays.w }, { align: 1 });
+const seeds = [
+  encodeNpz(arrays),
+  encodeNpz(arrays, { compression: "deflate" }),
+  encodeNpz(arrays, { profile: "gsplat" }),
+  encodeNpz({}),
+  zipSync(
+    { "a.npy": plain.subarray(35, 35 + 140), "dir/README": strToU8("hello") },
+    { level: 9, comment: "PK\x05\x06" },
+  ),
+];
+const words = [
+  0, 1, 0xff, 0xffff, 0xffffffff, 0x04034b50, 0x02014b50, 0x06054b50, 0x06064b50, 0x07064b50,
+  0x80000000,
+];
+
+function mutate(bytes) {
+  let out = bytes.slice();
+  for (let changes = 1 + below(4); changes > 0; changes--) {
+    // Headers stand at both ends.
+    const reach = [out.length, 64, 256][below(3)];
+    const near = below(Math.min(reach, out.length) || 1);
+    const at = below(2) === 0 ? near : out.length - 1 - near;
+    const kind = below(8);
+    if (kind < 3) out[at] ^= 1 << below(8);
+    else if (kind === 3) out[at] = below(256);
+    else if (kind === 4 && at + 4 <= out.length)
+      new DataView(out.buffer).setUint32(at, words[below(words.length)], true);
+    else if (kind === 5) out = out.slice(0, at);
+    else {
+      const length = 1 + below(40);
+      const part =
+        kind === 6
+          ? out.slice(at + length)
+          : new Uint8Array([...out.slice(at, at + length), ...out.slice(at)]);
+      out = new Uint8Array([...out.slice(0, at), ...part]);
+    }
+  }
+  return out;
+}
+
+const codes = new Map();
+let slowest = 0;
+for (let i = 0; i < count; i++) {
+  const before = state;
+  const bytes = mutate(seeds[below(seeds.length)]);
+  const start = performance.now();
+  let code = "read";
+  try {
+    const read = below(2) === 0 ? decodeNpz(bytes) : await (await openNpz(bytes)).getAll();
+    const names = [...read.keys()].filter(
+      (name) => name !== "" && !/^\/|\\|(^|\/)\.\.(\/|$)/.test(name),
+    );
+    const again = decodeNpz(encodeNpz(names.map((name) => [name, read.get(name)])));
+    if ([...again.keys()].join("\n") !== names.join("\n"))
+      throw new Error("a round trip changed the names");
+  } catch (error) {
+    if (!isTensorjarError(error)) {
+      console.error(`archive ${i}, --seed ${before}:`, error);
+      process.exit(1);
+    }
+    code = error.code;
+  }
+  slowest = Math.max(slowest, performance.now() - start);
+  codes.set(code, (codes.get(code) ?? 0) + 1);
+}
+console.log(`${count} archives, the slowest took ${Math.ceil(slowest)} ms`);
+for (const [code, times] of [...codes].sort((a, b) => b[1] - a[1]))
+  console.log(`${code}: ${times}`);
+if (slowest > 5000) process.exit(1);
