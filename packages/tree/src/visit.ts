@@ -140,10 +140,11 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
       twin = node[treeNode]();
       if (twin === fields) twin = undefined;
     }
-    if (typeof fields !== "object" || fields === null || isOpaque(fields))
+    const simple = isSimple(fields);
+    if (!simple && (typeof fields !== "object" || fields === null || isOpaque(fields)))
       throw notATree(fields, path);
-    const map = asMap(fields);
-    const keys = map === undefined ? Object.keys(fields) : mapKeys(map, path);
+    const map = simple ? undefined : asMap(fields);
+    const keys = map === undefined ? Object.keys(fields as Fields) : mapKeys(map, path);
     if (order === "sorted") keys.sort(byCodePoint);
     const frame: Frame = {
       node,
@@ -152,7 +153,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
       keys,
       path,
       base: stack.length === 0 && prefix === "" ? "" : `${path}.`,
-      plain: map !== undefined || Array.isArray(fields) || isPlain(fields),
+      plain: simple || map !== undefined || Array.isArray(fields) || isPlain(fields as object),
       twin,
       next: 0,
     };
@@ -172,6 +173,13 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
     meet(frame.map === undefined ? frame.fields[key] : frame.map.get(key), frame, key);
   }
   return dotted;
+}
+
+/** Whether an object is a literal or an array of this realm, by the one look that most nodes need. */
+function isSimple(x: unknown): x is object {
+  if (typeof x !== "object" || x === null) return false;
+  const proto: unknown = Object.getPrototypeOf(x);
+  return proto === Object.prototype || proto === Array.prototype;
 }
 
 /** A Map, also of another realm. */
