@@ -39,7 +39,9 @@ const hasUnzip = await has("unzip");
 const has7z = await has("7z");
 
 interop(".npz and Python", "core", (python) => {
-  test("archives of np.savez, np.savez_compressed and zipfile hold equal arrays", async () => {
+  test("archives of np.savez, np.savez_compressed and zipfile hold equal arrays", {
+    timeout: 300_000,
+  }, async () => {
     await python.run("npz.py", "write");
     const index = await saved(python);
     for (const file of archives) await expectArchive(python.path(`${file}.npz`), index);
@@ -85,7 +87,7 @@ interop(".npz and Python", "core", (python) => {
     },
   );
 
-  test("np.load, zipfile and unzip read what we write", { timeout: 100_000 }, async () => {
+  test("np.load, zipfile and unzip read what we write", { timeout: 300_000 }, async () => {
     const expected: Record<string, unknown> = {};
     const values = ours();
     const ways: [string, NpzWriteOptions][] = [
