@@ -17,6 +17,7 @@ export default defineConfig({
   test: {
     reporters: json ? ["dot", ["json", { outputFile: json }]] : ["default"],
     expect: { requireAssertions: true },
+    testTimeout: 60_000, // against hanging; a busy machine must not fail a test
     projects: [
       {
         extends: true,
