@@ -17,7 +17,9 @@ export default defineConfig({
   test: {
     reporters: json ? ["dot", ["json", { outputFile: json }]] : ["default"],
     expect: { requireAssertions: true },
-    testTimeout: 60_000, // against hanging; a busy machine must not fail a test
+    // Against hanging only: a busy machine must not fail a test.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       {
         extends: true,
