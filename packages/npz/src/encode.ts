@@ -39,7 +39,6 @@ export function writeSettings({
     if (fits) return;
     throw new TensorjarError("invalid-argument", `${name} is ${String(actual)}, not ${expected}`, {
       name,
-      expected,
       actual,
     });
   };
@@ -54,7 +53,7 @@ export function writeSettings({
     "align",
     align,
     Number.isInteger(Math.log2(align)) && align >= 1 && align <= 32768,
-    "a power of two up to 32768",
+    "a power of two to 32768",
   );
   check("profile", profile, profile === "numpy" || profile === "gsplat", "numpy or gsplat");
   const gem = profile === "gsplat";
@@ -99,10 +98,10 @@ function memberName(name: string): Uint8Array {
       ? "is empty"
       : name.includes("\0")
         ? "holds a NUL"
-        : name.startsWith("/")
-          ? "starts with /"
-          : name.includes("\\")
-            ? "holds a \\"
+        : name.includes("\\")
+          ? "holds a \\"
+          : name.startsWith("/")
+            ? "starts with /"
             : name.split("/").includes("..")
               ? "has the segment .."
               : bytes.length > 0xffff
@@ -111,7 +110,7 @@ function memberName(name: string): Uint8Array {
   if (fault === undefined) return bytes;
   throw new TensorjarError("invalid-name", `the name ${quote(name)} ${fault}`, {
     name,
-    hint: "other programs may take it for a path when they unpack the archive: choose another one",
+    hint: "unpacking would take it for a path",
   });
 }
 
