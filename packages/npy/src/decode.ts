@@ -36,12 +36,7 @@ export interface NpyDecodeOptions extends NpyReadOptions {
  * `invalid-utf8`, `invalid-shape`, `invalid-dtype`, `duplicate-name`, and `unsupported` for Python objects and long doubles.
  */
 export function decodeNpy(bytes: BytesLike, options: NpyDecodeOptions = {}): NpyArray {
-  checkReadOptions(options);
-  const file = toBytes(bytes);
-  const layout = readLayout(file, options);
-  checkDataSize(layout, file.length, options.trailing);
-  const { dataOffset } = layout.header;
-  return decodeData(layout, file.subarray(dataOffset, dataOffset + layout.byteLength), options);
+  return decodeFirst(toBytes(bytes), options).array;
 }
 
 /** The arrays of a file in which several were saved one after another; each is decoded when its turn comes. Throws as {@link decodeNpy} does. */
@@ -51,27 +46,37 @@ export function* decodeNpySequence(
 ): Generator<NpyArray, void, undefined> {
   let rest = toBytes(bytes);
   do {
-    const array = decodeNpy(rest, { ...options, trailing: "ignore" });
-    const { header, byteLength } = readLayout(rest, options);
-    rest = rest.subarray(header.dataOffset + byteLength);
-    yield array;
+    const first = decodeFirst(rest, { ...options, trailing: "ignore" });
+    rest = rest.subarray(first.end);
+    yield first.array;
   } while (rest.length > 0);
+}
+
+/** The array that `file` begins with, and where it ends. */
+function decodeFirst(
+  file: Uint8Array,
+  options: NpyDecodeOptions,
+): { array: NpyArray; end: number } {
+  checkReadOptions(options);
+  const layout = readLayout(file, options);
+  checkDataSize(layout, file.length, options.trailing);
+  const { dataOffset } = layout.header;
+  const end = dataOffset + layout.byteLength;
+  return { array: decodeData(layout, file.subarray(dataOffset, end), options), end };
 }
 
 /** Throws `invalid-argument` for a value that no option has. */
 export function checkReadOptions({ fortranOrder = "to-c", voidAs }: NpyReadOptions): void {
-  const wrong: [name: string, actual: unknown] | undefined =
-    voidAs !== undefined && !(isDType(voidAs) && dtypeInfo(voidAs).bits >= 8)
-      ? ["voidAs", voidAs]
-      : ["to-c", "reverse-shape", "reject"].includes(fortranOrder)
-        ? undefined
-        : ["fortranOrder", fortranOrder];
-  if (wrong === undefined) return;
-  const [name, actual] = wrong;
-  throw new TensorjarError("invalid-argument", `the option ${name} is ${String(actual)}`, {
-    name,
-    actual,
-  });
+  const check = (name: string, actual: unknown, fits: boolean): void => {
+    if (fits) return;
+    throw new TensorjarError("invalid-argument", `the option ${name} is ${String(actual)}`, {
+      name,
+      actual,
+    });
+  };
+  const orders = ["to-c", "reverse-shape", "reject"];
+  check("fortranOrder", fortranOrder, orders.includes(fortranOrder));
+  check("voidAs", voidAs, voidAs === undefined || (isDType(voidAs) && dtypeInfo(voidAs).bits >= 8));
 }
 
 /** Compares the data that a header declares with the `size` of its file. Throws `truncated`, `trailing-bytes`. */
@@ -84,11 +89,11 @@ export function checkDataSize(
   if (actual < byteLength) {
     throw new TensorjarError(
       "truncated",
-      `the data of descr ${quote(header.descr)} and shape (${header.shape}) takes ${byteLength} bytes, the file has ${actual} of them`,
+      `the data of descr ${quote(header.descr)} and shape (${header.shape}) takes ${byteLength} bytes, the file ends after ${actual} bytes`,
       { offset: size, expected: byteLength, actual },
     );
   }
-  if (actual > byteLength && trailing === "error") {
+  if (actual > byteLength && trailing !== "ignore") {
     throw new TensorjarError(
       "trailing-bytes",
       `${actual - byteLength} bytes follow the ${byteLength} bytes of data`,
@@ -96,7 +101,7 @@ export function checkDataSize(
         offset: header.dataOffset + byteLength,
         expected: byteLength,
         actual,
-        hint: "decodeNpySequence reads several arrays in one file",
+        hint: "decodeNpySequence reads several arrays",
       },
     );
   }

@@ -54,7 +54,13 @@ function scalarText({ dtype, itemSize, byteOrder, unit }: ElementType, asVoid: b
   return `<V${bytes}`; // as NumPy writes the arrays of ml_dtypes
 }
 
-function structText({ itemSize, fields = [] }: ElementType, asVoid: boolean): string {
+function structText({ itemSize, fields }: ElementType, asVoid: boolean): string {
+  if (!Array.isArray(fields)) {
+    throw new TensorjarError(
+      "invalid-argument",
+      `the fields of a struct are ${describe(fields)}, not an array of fields`,
+    );
+  }
   const parts: string[] = [];
   const names = new Set<string>();
   let end = 0;

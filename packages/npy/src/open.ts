@@ -118,7 +118,8 @@ function npyFile(
     signal?.throwIfAborted();
     const into = allocate(at.byteLength);
     const reading = source.read(offset, at.byteLength, { into, ...(signal && { signal }) });
-    return decodeData(at, await abortable(reading, signal), options, true);
+    const bytes = await abortable(reading, signal);
+    return decodeData(at, bytes, options, bytes.buffer === into.buffer); // a source may not mind `into`
   };
 
   const rows: NpyFile["rows"] = async (start, stop, { signal } = {}) => {

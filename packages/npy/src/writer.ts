@@ -37,7 +37,7 @@ export function createNpyWriter<D extends DType>(
   const shape = [...rowShape]; // the caller's may change
   byteLength(dtype, [rows ?? 0, ...shape]);
   const header = encodeHeader(descr, [rows ?? 0, ...shape]);
-  if (rows === undefined && !("rewrite" in target && typeof target.rewrite === "function")) {
+  if (rows === undefined && !canRewrite(target)) {
     throw new TensorjarError(
       "invalid-argument",
       "the sink cannot rewrite, so the number of rows must be known before the first is written",
@@ -112,6 +112,15 @@ export function createNpyWriter<D extends DType>(
     },
     abort,
   };
+}
+
+function canRewrite(target: unknown): boolean {
+  return (
+    typeof target === "object" &&
+    target !== null &&
+    "rewrite" in target &&
+    typeof target.rewrite === "function"
+  );
 }
 
 async function writePieces(sink: Sink, bytes: Uint8Array): Promise<void> {

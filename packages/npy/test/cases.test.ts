@@ -41,6 +41,7 @@ type Outcome =
 
 interface NpyCase extends Case {
   readonly array?: NpyRecord;
+  readonly maxAlloc?: number;
   readonly subarray?: readonly [number, number];
   readonly or?: readonly Outcome[];
   readonly raisedLimit?: { readonly headerChars: number; readonly array: NpyRecord };
@@ -77,6 +78,14 @@ describe("files of cases/npy", () => {
     expect(toHex(bytes) === toHex(before)).toBe(true);
   });
 
+  test.each(cases.flatMap((c) => (c.maxAlloc ? [[c.id, c.maxAlloc, c] as const] : [])))(
+    "%s allocates at most %d bytes",
+    async (_, maxAlloc, c) => {
+      const bytes = await bytesOfCase(c);
+      expect(allocatedBy(() => decodeNpy(bytes))).toBeLessThanOrEqual(maxAlloc);
+    },
+  );
+
   const withOption = (option: (c: NpyCase) => unknown) =>
     cases.filter((c) => option(c) !== undefined).map((c) => [c.id, c] as const);
 
@@ -97,6 +106,26 @@ describe("files of cases/npy", () => {
     for (const [at, array] of arrays.entries()) await expectArray(array, c.sequence?.[at]);
   });
 });
+
+/** The bytes of every Uint8Array that `work` makes by its length, whether it throws or not. */
+function allocatedBy(work: () => unknown): number {
+  const original = Uint8Array;
+  let bytes = 0;
+  globalThis.Uint8Array = new Proxy(original, {
+    construct(target, args, newTarget) {
+      if (typeof args[0] === "number") bytes += args[0];
+      return Reflect.construct(target, args, newTarget);
+    },
+  });
+  try {
+    work();
+  } catch {
+    // the outcome is another test's
+  } finally {
+    globalThis.Uint8Array = original;
+  }
+  return bytes;
+}
 
 async function expectArray(array: NpyArray, record: NpyRecord | undefined): Promise<void> {
   if (record === undefined) throw new Error("the case has no array");

@@ -247,6 +247,18 @@ describe("as a file of tensors", () => {
   });
 });
 
+test("a source that does not mind `into` keeps its own bytes", async () => {
+  const text = "{'descr': '>u2', 'fortran_order': False, 'shape': (1,), }";
+  const bytes = npyFile(text, { data: Uint8Array.of(1, 2) });
+  const source: ByteSource = {
+    size: bytes.length,
+    read: async (offset, length) => bytes.subarray(offset, offset + length),
+  };
+  const before = bytes.slice();
+  expect(await (await openNpy(source)).read()).toEqual(tensor(Uint16Array.of(0x0102)));
+  expect(bytes).toEqual(before);
+});
+
 test("every kind of array is opened as it is decoded", async () => {
   const arrays: NpyArray[] = [
     { dtype: "string", shape: [2], data: ["a", "😀"], itemLength: 2 },

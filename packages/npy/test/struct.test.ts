@@ -132,6 +132,11 @@ describe("encoding", () => {
     expect(descrOf(fields, itemSize)).toBe(descr.replace("値", "v"));
   });
 
+  test("refuses a struct without fields", async () => {
+    // @ts-expect-error a struct has fields
+    await expectError(() => descrOf(undefined, 8), { code: "invalid-argument" });
+  });
+
   const field = (given: Partial<StructField>): StructField => ({
     name: "a",
     offset: 0,

@@ -191,6 +191,15 @@ describe("appending rows", () => {
     expect(other.state.aborted).toEqual(["enough"]);
   });
 
+  test("what is no sink is refused", async () => {
+    for (const sink of ["a path", null, {}]) {
+      // @ts-expect-error none of them is a sink
+      await expectError(() => createNpyWriter(sink, { dtype: "int8", rowShape: [] }), {
+        code: "invalid-argument",
+      });
+    }
+  });
+
   test.each([
     [{ dtype: "bfloat16", rowShape: [] }, "unsupported"],
     [{ dtype: "int8", rowShape: [-1] }, "invalid-shape"],
