@@ -48,7 +48,7 @@ export function writeSettings({
     compression === "stored" || compression === "deflate",
     "stored or deflate",
   );
-  check("level", level, isLevel(level), "an integer from 0 to 9");
+  check("level", level, isLevel(level), "0 to 9");
   check(
     "align",
     align,
@@ -105,7 +105,7 @@ function memberName(name: string): Uint8Array {
             : name.split("/").includes("..")
               ? "has the segment .."
               : bytes.length > 0xffff
-                ? `takes ${bytes.length} bytes, more than 65535`
+                ? "is over 65535 bytes"
                 : undefined;
   if (fault === undefined) return bytes;
   throw new TensorjarError("invalid-name", `the name ${quote(name)} ${fault}`, {
