@@ -123,7 +123,11 @@ interop("torch", "torch", (python) => {
     ).toEqual(report);
 
     const { metadata } = model;
-    const kept = new Map(read.filter(([name]) => !metadata.has(name)));
+    const all = new Map(read);
+    const kept = Object.keys(report).flatMap((name) => {
+      const found = metadata.has(name) ? undefined : all.get(name);
+      return found === undefined ? [] : [[name, found] as const];
+    });
     const ours = new Map<string, string>();
     const sink = (name: string) => {
       const chunks: Uint8Array[] = [];
