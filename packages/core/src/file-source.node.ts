@@ -32,7 +32,7 @@ export async function fileSource(path: string | URL): Promise<ByteSource> {
     checkRegular(opened, name);
     return openSource(handle, opened, name);
   } catch (cause) {
-    await handle?.close();
+    await handle?.close().catch(() => {}); // what went wrong first is what to tell
     throw cause instanceof TensorjarError ? cause : fileError(cause, name, "could not be opened");
   }
 }
@@ -138,7 +138,11 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
     },
     close() {
       // Not before the last read has ended: the number of a closed file may soon stand for another one.
-      closing ??= Promise.allSettled(running).then(() => handle.close());
+      closing ??= Promise.allSettled(running)
+        .then(() => handle.close())
+        .catch((cause: unknown) => {
+          throw fileError(cause, path, "could not be closed");
+        });
       return closing;
     },
   };

@@ -106,7 +106,8 @@ export class HttpClient {
     const send = this.#fetch; // called without a receiver, as the global one must be
     let response: Response;
     try {
-      response = await send(this.#url, { ...init, headers, ...(signal && { signal }) });
+      const sent = send(this.#url, { ...init, headers, ...(signal && { signal }) });
+      response = await abortable(sent, signal); // at once, also with a fetch that knows no signals
     } catch (cause) {
       throw this.#broken(cause, "could not be reached");
     }
@@ -148,7 +149,10 @@ export class HttpClient {
   }
 
   /** The body in pieces; a connection that breaks is a failure that may pass. */
-  async *body(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
+  async *body(
+    response: Response,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
     const reader = response.body?.getReader();
     if (reader === undefined) {
       // An environment without streams, or an empty body.
@@ -161,8 +165,7 @@ export class HttpClient {
     let ended = false;
     try {
       for (;;) {
-        const { done, value } = await reader.read().catch((cause: unknown) => {
-          ended = true;
+        const { done, value } = await abortable(reader.read(), signal).catch((cause: unknown) => {
           throw this.#broken(cause, "broke off");
         });
         if (done) break;

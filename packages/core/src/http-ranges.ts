@@ -140,7 +140,7 @@ async function fetchRange(
   const attempt = async (): Promise<void> => {
     const response = await client.get(`bytes=${at}-${end - 1}`, signal);
     checkPartial(client, response, at, end);
-    for await (const piece of client.body(response)) {
+    for await (const piece of client.body(response, signal)) {
       if (at + piece.length > end) throw tooMuch(client, start, end);
       take(piece, at);
       at += piece.length;

@@ -53,11 +53,11 @@ async function open(client: HttpClient, options: HttpSourceOptions): Promise<Byt
       return rangesSource(client, allocate(0), 0, signal);
   }
   if (response.status === 200) {
-    const body = await wholeBody(client, response, maxBody);
+    const body = await wholeBody(client, response, maxBody, signal);
     return rangesSource(client, body, body.length, signal);
   }
   checkPartial(client, response, 0, firstLength);
-  const first = await upTo(client, response, firstLength);
+  const first = await upTo(client, response, firstLength, signal);
   if (first === undefined) throw tooMuch(client, 0, firstLength);
   const size = totalSize(response) ?? (await sizeByLength(client, signal)) ?? options.size;
   if (size === undefined) {
@@ -80,7 +80,7 @@ async function isEmpty(
   const total = totalSize(response);
   if (total !== undefined) return total === 0;
   const plain = await client.get(undefined, signal);
-  return plain.status === 200 && (await upTo(client, plain, 0)) !== undefined;
+  return plain.status === 200 && (await upTo(client, plain, 0, signal)) !== undefined;
 }
 
 /** The size by the length of a request for everything, which is given up once its head is there. */
@@ -96,6 +96,7 @@ async function wholeBody(
   client: HttpClient,
   response: Response,
   maxBody: number,
+  signal?: AbortSignal,
 ): Promise<Uint8Array> {
   const length = contentLength(response);
   const tooLarge = (bytes: string): TensorjarError =>
@@ -107,7 +108,7 @@ async function wholeBody(
     discard(response);
     throw tooLarge(String(length));
   }
-  const body = await upTo(client, response, maxBody);
+  const body = await upTo(client, response, maxBody, signal);
   if (body === undefined) throw tooLarge(`more than ${maxBody}`);
   const coding = contentEncoding(response);
   if (coding !== undefined && body.length === length) {
@@ -137,10 +138,11 @@ async function upTo(
   client: HttpClient,
   response: Response,
   limit: number,
+  signal?: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of client.body(response)) {
+  for await (const piece of client.body(response, signal)) {
     length += piece.length;
     if (length > limit) return undefined;
     pieces.push(piece);

@@ -557,6 +557,37 @@ describe("cancelling", () => {
     expect(server.requests.length).toBe(1);
   });
 
+  test("frees the place of a request, also with a fetch that knows no signals", async () => {
+    const far = pattern(3_000_000);
+    const answer = plain(far);
+    let cancelled = 0;
+    const endless = (): ReadableStream =>
+      new ReadableStream({
+        cancel() {
+          cancelled++;
+        },
+      });
+    const server = fakeServer(far, (request, count) =>
+      count === 1 || count > 7
+        ? answer(request, count)
+        : count % 2 === 0
+          ? new Promise<Response>(() => {})
+          : reply(206, endless()),
+    );
+    const source = await open(server);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const reads = Array.from({ length: 6 }, (_, i) =>
+      source.read(100_000 + i * 400_000, 5, { signal }),
+    );
+    await vi.waitFor(() => expect(server.requests.length).toBe(7));
+    controller.abort(reason);
+    for (const reading of reads) await expect(reading).rejects.toBe(reason);
+    expect(await source.read(2_900_000, 5)).toEqual(far.subarray(2_900_000, 2_900_005));
+    expect(server.requests.length).toBe(8);
+    expect(cancelled).toBe(3);
+  });
+
   test("leaves the destination alone afterwards", async () => {
     let send: (chunk: Uint8Array) => void = () => {};
     const body = new ReadableStream({
