@@ -110,7 +110,7 @@ function memberName(name: string): Uint8Array {
   if (fault === undefined) return bytes;
   throw new TensorjarError("invalid-name", `the name ${quote(name)} ${fault}`, {
     name,
-    hint: "unpacking would take it for a path",
+    hint: "unpacked, it is a path",
   });
 }
 
