@@ -68,7 +68,7 @@ export function opfsStore(directory?: FileSystemDirectoryHandle): Store {
             await move(file, name);
           });
         } catch (cause) {
-          await handle.removeEntry(temporary).catch(() => {}); // never made, or moved
+          await remove(handle, temporary);
           throw storageError(cause, name);
         }
         const file = await fileOf(handle, name);
@@ -123,6 +123,22 @@ async function fileOf(handle: FileSystemDirectoryHandle, name: string): Promise<
   } catch (cause) {
     if (/^(NotFoundError|TypeMismatchError)$/.test(nameOf(cause))) return undefined;
     throw storageError(cause, name);
+  }
+}
+
+/**
+ * Deletes a temporary file. The browser lets go of one whose stream was aborted a moment after it says so; one that it
+ * does not let go of is left to whoever takes the lock next.
+ */
+async function remove(handle: FileSystemDirectoryHandle, name: string): Promise<void> {
+  for (let attempt = 1; attempt <= 20; attempt++) {
+    try {
+      await handle.removeEntry(name);
+      return;
+    } catch (cause) {
+      if (nameOf(cause) !== "NoModificationAllowedError") return; // it was never made
+      await new Promise((resolve) => setTimeout(resolve, 5 * attempt));
+    }
   }
 }
 

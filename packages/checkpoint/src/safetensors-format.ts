@@ -1,22 +1,12 @@
-import type { Bytes, Chunks, SourceLike, Tensor, TensorInfo } from "@tensorjar/core";
-import { byteLength } from "@tensorjar/core";
+import { byteLength, type SourceLike, type Tensor, type TensorInfo } from "@tensorjar/core";
 import { tensorBytes } from "@tensorjar/core/codec";
-import { openSafetensors, type SafetensorsFile, safetensorsChunks } from "@tensorjar/safetensors";
-import { headSum, statedSums, sumsText, tensorSum } from "./checksums.js";
+import { openSafetensors, type SafetensorsFile } from "@tensorjar/safetensors";
+import { assemble, checkNames, type Head, readHead, readVersion } from "./assemble.js";
+import { statedSums, tensorSum } from "./checksums.js";
 import type { CheckpointFormat, CheckpointSummary } from "./format.js";
-import {
-  assemble,
-  checkNames,
-  type Head,
-  headMetadata,
-  namedTensors,
-  readHead,
-  readVersion,
-} from "./layout.js";
-import { sortedNames } from "./order.js";
-import { type Snapshot, toSnapshot } from "./snapshot.js";
+import { encodeCheckpoint } from "./safetensors-encode.js";
 import { withSource } from "./source.js";
-import { pieces, Turns } from "./turn.js";
+import { Turns } from "./turn.js";
 
 /**
  * Checkpoints as safetensors files that any safetensors reader opens, with a CRC-32 of the header and of every tensor.
@@ -24,7 +14,7 @@ import { pieces, Turns } from "./turn.js";
  */
 export const safetensorsCheckpoint: CheckpointFormat = {
   extension: ".safetensors",
-  chunks: (state, options = {}) => encode(toSnapshot(state, options)),
+  chunks: encodeCheckpoint,
   load: (source, { verify = true } = {}) =>
     withSource(source, async (bytes) => {
       const file = await openSafetensors(bytes);
@@ -87,55 +77,4 @@ function summary(file: SafetensorsFile, head: Head, size: number): CheckpointSum
     byteLength: size,
     ...(head.metrics === undefined ? {} : { metrics: head.metrics }),
   };
-}
-
-/**
- * The file of a snapshot. Its length and its header are fixed at once; the checksums, which stand in the header,
- * are summed when the first chunk is pulled, and take the place that was left for them.
- */
-function encode(snapshot: Snapshot): Chunks {
-  const tensors = namedTensors(snapshot);
-  const names = sortedNames(tensors.keys());
-  const metadata = headMetadata(snapshot);
-  const head = headSum(metadata, tensors, names);
-  const blank = "0".repeat(8 * (names.length + 1));
-  metadata.set("crc32", blank);
-  const file = safetensorsChunks(tensors, { metadata, aliases: "copy" });
-  return {
-    byteLength: file.byteLength,
-    chunks: { [Symbol.asyncIterator]: generate },
-  };
-
-  async function* generate(): AsyncGenerator<Bytes, void, undefined> {
-    const turns = new Turns();
-    const sums: number[] = [];
-    for (const name of names) {
-      const tensor = tensors.get(name);
-      if (tensor !== undefined) sums.push(await tensorSum(tensorBytes(tensor), turns));
-    }
-    const text = new TextEncoder().encode(sumsText(head, sums));
-    yield* pieces(overwritten(file.chunks, sumsOffset(snapshot.configText), text), turns);
-  }
-}
-
-/** Where the checksums stand: keys are sorted, so only the configuration is before them. */
-function sumsOffset(configText: string): number {
-  const before = `{"__metadata__":{"config":${JSON.stringify(configText)},"crc32":"`;
-  return 8 + new TextEncoder().encode(before).length;
-}
-
-/** The chunks of a file with the bytes from `offset` on replaced, in the memory of the chunks. */
-async function* overwritten(
-  chunks: AsyncIterable<Bytes>,
-  offset: number,
-  bytes: Uint8Array,
-): AsyncGenerator<Bytes, void, undefined> {
-  let at = 0;
-  for await (const chunk of chunks) {
-    const start = Math.max(offset, at);
-    const end = Math.min(offset + bytes.length, at + chunk.length);
-    if (start < end) chunk.set(bytes.subarray(start - offset, end - offset), start - at);
-    at += chunk.length;
-    yield chunk;
-  }
 }

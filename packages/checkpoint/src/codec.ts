@@ -1,0 +1,2 @@
+/** What the facade is built from: writing without the readers. */
+export { encodeCheckpoint } from "./safetensors-encode.js";
