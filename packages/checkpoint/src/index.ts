@@ -19,11 +19,12 @@ export {
   toFloat64,
 } from "@tensorjar/core";
 export type { LeafAdapter, LoadReport } from "@tensorjar/tree";
+export type { Checkpoints, CheckpointsOptions } from "./checkpoints.js";
 export { type Difference, diffCheckpoints } from "./diff.js";
 export type { CheckpointFormat, CheckpointSummary, VerifyOptions } from "./format.js";
 export { inspectCheckpoint, verifyCheckpoint } from "./inspect.js";
 export type { Json } from "./json.js";
-export { type Checkpoints, type CheckpointsOptions, openCheckpoints } from "./manager.js";
+export { openCheckpoints } from "./manager.js";
 export { memoryStore } from "./memory-store.js";
 export { npzCheckpoint } from "./npz-format.js";
 export { opfsStore } from "./opfs-store.js";
