@@ -1,11 +1,10 @@
-import {
-  type ByteSource,
-  byteLength,
-  type ReadOptions,
-  type SourceLike,
-  type Tensor,
-  type TensorFile,
-  type TensorInfo,
+import type {
+  ByteSource,
+  ReadOptions,
+  SourceLike,
+  Tensor,
+  TensorFile,
+  TensorInfo,
 } from "@tensorjar/core";
 import { allocate, inOrder, tensorFromBytes } from "@tensorjar/core/codec";
 import type { SafetensorsHeader } from "./header.js";
@@ -126,7 +125,7 @@ function fileOf(
     async slice(name, selection, { signal } = {}) {
       const { dtype, shape, begin } = find(name);
       const { ranges, shape: result } = sliceByteRanges(dtype, shape, selection);
-      const data = allocate(byteLength(dtype, result));
+      const data = allocate(ranges.reduce((sum, [from, to]) => sum + to - from, 0));
       let filled = 0;
       const tasks = ranges.map(([from, to]) => {
         const into = data.subarray(filled, filled + to - from);

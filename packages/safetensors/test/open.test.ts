@@ -306,7 +306,9 @@ describe("a slice", () => {
     ],
     [[null, null, -1], [2, 3], cubeIndices((_, __, k) => k === 3), 6],
     [[null, null, { step: 2 }], [2, 3, 2], cubeIndices((_, __, k) => k % 2 === 0), 12],
-    [[null, { step: 2 }], [2, 2, 4], cubeIndices((_, j) => j !== 1), 4],
+    [[null, { step: 2 }], [2, 2, 4], cubeIndices((_, j) => j !== 1), 3],
+    [[{ step: 2, start: 1 }, { step: 2 }], [1, 2, 4], [12, 13, 14, 15, 20, 21, 22, 23], 2],
+    [[null, null, { step: 3 }], [2, 3, 2], [0, 3, 4, 7, 8, 11, 12, 15, 16, 19, 20, 23], 7],
     [[{ step: 5 }], [1, 3, 4], cubeIndices((i) => i === 0), 1],
     [[{ start: -1 }], [1, 3, 4], cubeIndices((i) => i === 1), 1],
     [[{ start: 5 }], [0, 3, 4], [], 0],
@@ -334,6 +336,11 @@ describe("a slice", () => {
     ).toEqual(values);
   });
 
+  it("of an array without elements has no ranges, however large the other axes", () => {
+    const expected = { ranges: [], shape: [2 ** 50, 0] };
+    expect(sliceByteRanges("int8", [2 ** 52, 0], [{ step: 4 }])).toEqual(expected);
+  });
+
   it("of packed elements starts and ends at whole bytes", () => {
     const expected = { ranges: [[2, 4]], shape: [4] };
     expect(sliceByteRanges("float4_e2m1fn", [3, 4], [1])).toEqual(expected);
@@ -341,14 +348,15 @@ describe("a slice", () => {
 
   it("refuses what the array does not have", async () => {
     const refused: [unknown, ...string[]][] = [
-      [[2], "axis 0", "index 2"],
+      [[2], "axis 0 of 2", "^2 "],
       [[-3], "axis 0", "-3"],
       [[0.5], "0.5"],
-      [[null, null, null, null], "4 axes"],
-      [[{ step: 0 }], "step 0"],
-      [[{ step: -1 }], "step -1"],
-      [[{ start: 0.5 }], "0.5"],
-      [[{ stop: Number.NaN }], "NaN"],
+      [[null, null, null, null], "4 axes", "3 axes"],
+      [[{ step: 0 }], "by 0"],
+      [[{ step: -1 }], "by -1"],
+      [[{ step: 1.5 }], "by 1.5"],
+      [[{ start: 0.5 }], "0.5 to"],
+      [[{ stop: Number.NaN }], "to NaN"],
       [["x"], '"x"'],
       ["x", '"x"'],
       [undefined, "undefined"],
