@@ -18,7 +18,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const work = mkdtempSync(join(tmpdir(), "tensorjar-kill-"));
 const child = join(work, "child.mjs");
 await build({
-  entryPoints: [here("kill-child.mjs")],
+  entryPoints: [here("kill/child.mjs")],
   outfile: child,
   bundle: true,
   format: "esm",

@@ -1,4 +1,4 @@
-// A process that trains and saves until it is killed; run by kill.mjs. Prints what it restored and what is durable.
+// A process that trains and saves until it is killed; run by ../kill.mjs. Prints what it restored and what is durable.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import {
