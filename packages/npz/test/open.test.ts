@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { startCaseServer } from "../../../tooling/case-server.js";
 import { expectError } from "../../../tooling/testing.js";
 import {
   type ByteSource,
   bytesSource,
   decodeNpz,
   encodeNpz,
+  httpSource,
   type NpyArray,
   openNpz,
   type Progress,
@@ -247,6 +249,16 @@ describe("reads", () => {
     source.reads.length = 0;
     expect((await file.getAll()).size).toBe(2000);
     expect(source.reads.length).toBeLessThan(4);
+  });
+
+  test("over HTTP are few requests besides the first", async () => {
+    const bytes = encodeNpz({ a: noise(30_000, 1), b: noise(20_000, 2), c: noise(30_000, 3) });
+    const server = await startCaseServer(bytes);
+    const file = await openNpz(httpSource(`${server.url}/ok`));
+    expect(same(bytesOf((await file.get("b")).data), bytesOf(noise(20_000, 2).data))).toBe(true);
+    expect((await server.requests()).length).toBeLessThanOrEqual(1 + 3);
+    await file.close();
+    await server.close();
   });
 
   test("find an end record behind the longest comment", async () => {
