@@ -1,15 +1,22 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { isTensorjarError } from "@tensorjar/core";
 import { errnoOf, ioError } from "./io-error.node.js";
-import { isRunning, liveness, ownIdentity } from "./process-identity.node.js";
+import {
+  identityIn,
+  identityText,
+  isRunning,
+  liveness,
+  ownIdentity,
+} from "./process-identity.node.js";
 import { locked, reserved, type StoreLock } from "./store.js";
 
 /** How often a holder shows that it lives, and how long one of another host may be silent before it counts as dead. */
 const timing = { beat: 2_000, silence: 15_000, poll: 20 };
 
-/** A file of a lock: someone who holds it or asks for it. */
+/** A file of a lock: someone who holds it or asks for it. Its name tells whose it is, its content what of the two. */
 interface Claim {
   readonly file: string;
   readonly text: string;
@@ -20,9 +27,9 @@ const ours = new Set<string>();
 
 /**
  * Takes a lock in a folder. Everyone who wants it puts a file of a name of its own there and then looks who else has;
- * so two can never both find themselves alone, and no file is ever replaced or taken over: a file is deleted by its
- * owner, or by whoever knows that its owner is dead. Of those who ask at the same time, the lowest name stays.
- * Rejects with `locked`.
+ * so two can never both find themselves alone, and no file is ever replaced or taken over. Of those who ask at the
+ * same time, the lowest name stays. Who gets the lock deletes the files of owners that are dead, and the temporary
+ * files that these left. Rejects with `locked`.
  */
 export async function lockFolder(
   folder: string,
@@ -30,36 +37,35 @@ export async function lockFolder(
   { beat, silence, poll }: typeof timing = timing,
 ): Promise<StoreLock> {
   const prefix = `${reserved}lock-${name}-`;
-  const file = `${prefix}${randomUUID()}`;
+  const file = `${prefix}${identityText(ownIdentity())}-${randomUUID()}`;
   const path = join(folder, file);
   ours.add(file);
   let beats = 0;
-  const text = (state: "asking" | "held"): string =>
-    JSON.stringify({ ...ownIdentity(), state, beats: String(beats++).padStart(12, "0") });
+  const text = (state: "asking" | "held"): string => {
+    const count = String(beats++).padStart(12, "0");
+    return JSON.stringify({ host: hostname(), pid: process.pid, state, beats: count });
+  };
 
   async function withdraw(): Promise<void> {
     await fs.unlink(path).catch(() => {}); // not there before it was put, nor after another host took over
   }
 
-  /** Asks until nobody else does. Two who ask at once: the higher name withdraws and comes back. */
-  async function ask(): Promise<void> {
+  /** Asks until nobody else does; the claims of the dead. Two who ask at once: the higher name withdraws and comes back. */
+  async function ask(): Promise<readonly Claim[]> {
     const deadline = performance.now() + silence;
     for (let asking = false; ; ) {
-      const others = await living(folder, prefix, file, silence, poll);
-      const holder = others.find(({ text: said }) => said.includes('"held"'));
-      if (holder !== undefined || (others.length > 0 && performance.now() > deadline)) {
-        throw locked(name, `is held by ${holderOf(holder ?? others[0])}`);
+      const { living, dead } = await others(folder, prefix, file, silence, poll);
+      const holder = living.find(({ text: said }) => said.includes('"held"'));
+      if (holder !== undefined || (living.length > 0 && performance.now() > deadline)) {
+        throw locked(name, `is held by ${holderOf(holder ?? living[0])}`);
       }
-      if (others.length === 0 && asking) return;
-      if (others.length === 0) {
-        // Renamed, so that nobody sees it empty, and a kill half-way leaves no claim that tells nothing of its owner.
-        const temporary = join(folder, `${reserved}${process.pid}-${randomUUID()}.tmp`);
-        await fs.writeFile(temporary, text("asking"), { flag: "wx" });
-        await fs.rename(temporary, path);
+      if (living.length === 0 && asking) return dead;
+      if (living.length === 0) {
+        await fs.writeFile(path, text("asking"), { flag: "wx" });
         asking = true;
         continue;
       }
-      if (asking && others.some((other) => other.file < file)) {
+      if (asking && living.some((other) => other.file < file)) {
         await withdraw();
         asking = false;
       }
@@ -78,9 +84,10 @@ export async function lockFolder(
   }
 
   try {
-    await ask();
+    const dead = await ask();
     await show();
-    await removeTemporaries(folder);
+    await removeTemporaries(folder, dead);
+    for (const claim of dead) await removeFile(join(folder, claim.file));
   } catch (cause) {
     ours.delete(file);
     await withdraw();
@@ -107,23 +114,24 @@ export async function lockFolder(
   };
 }
 
-/** The claims of others that live; those of the dead are deleted. */
-async function living(
+/** The other claims, of owners that live and of those that do not. */
+async function others(
   folder: string,
   prefix: string,
   own: string,
   silence: number,
   poll: number,
-): Promise<Claim[]> {
-  const claims: Claim[] = [];
+): Promise<{ living: Claim[]; dead: Claim[] }> {
+  const living: Claim[] = [];
+  const dead: Claim[] = [];
   for (const file of await fs.readdir(folder)) {
     if (!file.startsWith(prefix) || file === own) continue;
     const text = await readText(join(folder, file));
     if (text === undefined) continue;
-    if (await isAlive(folder, { file, text }, silence, poll)) claims.push({ file, text });
-    else await fs.unlink(join(folder, file)).catch(() => {});
+    const claim = { file, text };
+    ((await isAlive(folder, claim, silence, poll)) ? living : dead).push(claim);
   }
-  return claims;
+  return { living, dead };
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -143,7 +151,7 @@ async function isAlive(
   poll: number,
 ): Promise<boolean> {
   if (ours.has(file)) return true;
-  const life = livenessOf(text);
+  const life = liveness(identityIn(file));
   if (life !== "unknown") return life === "alive";
   const deadline = performance.now() + silence;
   while (performance.now() < deadline) {
@@ -155,15 +163,6 @@ async function isAlive(
   return false;
 }
 
-function livenessOf(text: string): "dead" | "alive" | "unknown" {
-  try {
-    const { host, pid, started } = JSON.parse(text);
-    return liveness({ host: String(host), pid: Number(pid), started: String(started) });
-  } catch {
-    return "unknown"; // just being made, or damaged
-  }
-}
-
 function holderOf(claim: Claim | undefined): string {
   try {
     const { host, pid } = JSON.parse(claim?.text ?? "");
@@ -173,18 +172,32 @@ function holderOf(claim: Claim | undefined): string {
   }
 }
 
-/** Deletes the temporary files of writers that are gone: `.tensorjar-PID-UUID.tmp`. The lock is held. */
-async function removeTemporaries(folder: string): Promise<void> {
+/** Deletes what the dead were writing: `.tensorjar-PID-UUID.tmp`. No other temporary file is touched. */
+async function removeTemporaries(folder: string, dead: readonly Claim[]): Promise<void> {
+  const gone = new Set(dead.map(({ file }) => identityIn(file)?.pid));
+  if (gone.size === 0) return;
   const started = Date.now() - 1000 * process.uptime();
   for (const file of await fs.readdir(folder)) {
     const pid = Number(/^\.tensorjar-(\d+)-[0-9a-f-]{36}\.tmp$/.exec(file)?.[1]);
-    if (Number.isNaN(pid)) continue;
+    if (!gone.has(pid)) continue;
     const path = join(folder, file);
-    try {
-      const old = pid === process.pid && (await fs.stat(path)).mtimeMs < started;
-      if (old || !isRunning(pid)) await fs.unlink(path);
-    } catch (cause) {
-      if (errnoOf(cause) !== "ENOENT") throw ioError(cause, path, "could not be cleaned up");
-    }
+    // A process that lives may have the number of the dead one; in containers, this one often has.
+    const living = pid === process.pid ? await isNewer(path, started) : isRunning(pid);
+    if (!living) await removeFile(path);
   }
+}
+
+async function isNewer(path: string, time: number): Promise<boolean> {
+  try {
+    return (await fs.stat(path)).mtimeMs >= time;
+  } catch (cause) {
+    if (errnoOf(cause) === "ENOENT") return true;
+    throw cause;
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  await fs.unlink(path).catch((cause: unknown) => {
+    if (errnoOf(cause) !== "ENOENT") throw cause;
+  });
 }

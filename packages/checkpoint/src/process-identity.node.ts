@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { crc32 } from "@tensorjar/core/codec";
 
 /** A process, so that another one can tell whether it still runs. */
 export interface ProcessIdentity {
+  /** A checksum of the host's name, which file names can hold. */
   readonly host: string;
   readonly pid: number;
   /** When it started, in the system's own count; `""` where that cannot be read. Tells it from a later one of its number. */
@@ -12,8 +14,20 @@ export interface ProcessIdentity {
 let own: ProcessIdentity | undefined;
 
 export function ownIdentity(): ProcessIdentity {
-  own ??= { host: hostname(), pid: process.pid, started: startOf(process.pid) };
+  const host = crc32(new TextEncoder().encode(hostname())).toString(16).padStart(8, "0");
+  own ??= { host, pid: process.pid, started: startOf(process.pid) };
   return own;
+}
+
+export function identityText({ host, pid, started }: ProcessIdentity): string {
+  return `${host}-${pid}-${started}`;
+}
+
+/** The identity in the name of a file that ends with it and a UUID. */
+export function identityIn(file: string): ProcessIdentity | undefined {
+  const [, host, pid, started] = /-([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f-]{36}$/.exec(file) ?? [];
+  if (host === undefined || pid === undefined || started === undefined) return undefined;
+  return { host, pid: Number(pid), started };
 }
 
 /** The 22nd field of Linux's `/proc/PID/stat`; the second may hold spaces and parentheses. */
@@ -30,9 +44,10 @@ function startOf(pid: number): string {
  * Whether a process runs: `"unknown"` on another host, and where it has the number of this process but may be
  * another thread of it or an earlier process.
  */
-export function liveness({ host, pid, started }: ProcessIdentity): "dead" | "alive" | "unknown" {
+export function liveness(identity: ProcessIdentity | undefined): "dead" | "alive" | "unknown" {
   const self = ownIdentity();
-  if (host !== self.host) return "unknown";
+  if (identity === undefined || identity.host !== self.host) return "unknown";
+  const { pid, started } = identity;
   if (pid === self.pid) return started === self.started ? "unknown" : "dead";
   if (!isRunning(pid)) return "dead";
   const now = startOf(pid);

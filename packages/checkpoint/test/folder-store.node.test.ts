@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -37,40 +37,50 @@ async function deadProcess(): Promise<number> {
   return child.pid;
 }
 
+/** What the claim of another process on a lock is called: as our own, with some of it changed. */
+async function claimOf(
+  folder: string,
+  name: string,
+  other: { host?: string; pid?: number; started?: string },
+): Promise<string> {
+  const lock = await folderStore(folder).lock?.(name);
+  const own =
+    (await list(folder)).find((file) => file.startsWith(`.tensorjar-lock-${name}-`)) ?? "";
+  await lock?.release();
+  const [, host, pid, started, uuid] =
+    /-([0-9a-f]{8})-(\d+)-(\d*)-([0-9a-f-]{36})$/.exec(own) ?? [];
+  return `.tensorjar-lock-${name}-${other.host ?? host}-${other.pid ?? pid}-${other.started ?? started}-${uuid}`;
+}
+
 describe("a folder", () => {
-  test("is only ever cleaned of temporary files whose process is gone", async () => {
+  test("is only ever cleaned of what a dead writer left", async () => {
     const folder = newFolder();
     await mkdir(folder, { recursive: true });
     const uuid = "00000000-0000-4000-8000-000000000000";
-    const dead = `.tensorjar-${await deadProcess()}-${uuid}.tmp`;
-    const living = `.tensorjar-${process.ppid}-${uuid}.tmp`;
-    const foreign = ["notes.txt", ".tensorjar-notes", "step-000000000001.safetensors.tmp", "a.tmp"];
-    for (const name of [dead, living, ...foreign]) await writeFile(join(folder, name), "x");
+    const dead = await deadProcess();
+    const left = [`.tensorjar-${dead}-${uuid}.tmp`, await claimOf(folder, "writer", { pid: dead })];
+    const others = [
+      `.tensorjar-${process.ppid}-${uuid}.tmp`,
+      `.tensorjar-${await deadProcess()}-${uuid}.tmp`, // of a process that never held the lock, perhaps elsewhere
+      ".tensorjar-notes",
+      "notes.txt",
+      "step-000000000001.safetensors.tmp",
+    ];
+    for (const name of [...left, ...others]) await writeFile(join(folder, name), "x");
     const store = folderStore(folder);
     await store.put("a", [Uint8Array.of(1)]);
-    expect(await list(folder)).toContain(dead);
+    expect(await list(folder)).toEqual([...left, ...others, "a"].sort());
     const lock = await store.lock?.("writer");
     await lock?.release();
-    expect(await list(folder)).toEqual([living, ...foreign, "a"].sort());
+    expect(await list(folder)).toEqual([...others, "a"].sort());
   });
 
   test("takes over the lock of a process that is gone, at once", async () => {
     const folder = newFolder();
     await mkdir(folder, { recursive: true });
-    // What a killed process leaves: its claim, with its number.
-    const held = await folderStore(folder).lock?.("writer");
-    const [file = ""] = await list(folder);
-    const claim = JSON.parse(await readFile(join(folder, file), "utf8"));
-    await held?.release();
-    const dead = await deadProcess();
-    await writeFile(
-      join(folder, ".tensorjar-lock-writer-dead"),
-      JSON.stringify({ ...claim, pid: dead }),
-    );
-    await writeFile(
-      join(folder, ".tensorjar-lock-writer-earlier"),
-      JSON.stringify({ ...claim, started: "earlier" }),
-    );
+    const dead = await claimOf(folder, "writer", { pid: await deadProcess() });
+    const earlier = await claimOf(folder, "writer", { started: "1" }); // of the same number as this process
+    for (const name of [dead, earlier]) await writeFile(join(folder, name), '{"state":"held"}');
     const lock = await folderStore(folder).lock?.("writer");
     expect(await list(folder)).toHaveLength(1);
     await lock?.release();
@@ -80,16 +90,16 @@ describe("a folder", () => {
   test("takes over the lock of another host only once it has been silent, and tells the one that was away", async () => {
     const folder = newFolder();
     await mkdir(folder, { recursive: true });
-    const file = join(folder, ".tensorjar-lock-writer-elsewhere");
+    const file = join(folder, await claimOf(folder, "writer", { host: "00000000" }));
     const claim = (beats: number) =>
-      JSON.stringify({ host: "elsewhere", pid: 1, started: "", state: "held", beats });
+      JSON.stringify({ host: "elsewhere", pid: 1, state: "held", beats });
     await writeFile(file, claim(0));
     const quick = { beat: 5, silence: 120, poll: 5 };
     let beats = 0;
     const alive = setInterval(() => void writeFile(file, claim(++beats)), 10);
     await expectError(() => lockFolder(folder, "writer", quick), {
       code: "locked",
-      names: ["elsewhere"],
+      names: ["process 1 on elsewhere"],
     });
     clearInterval(alive);
     const taken = await lockFolder(folder, "writer", quick);
