@@ -82,7 +82,7 @@ function scalarType(descr: string): ElementType {
     const object = /^O\d*$|^object/.test(rest);
     throw new TensorjarError(
       object || noForm.test(rest) ? "unsupported" : "invalid-dtype",
-      `the descr ${quote(descr)} ${object ? "means Python objects, which are never unpickled" : "names no dtype of a portable form"}`,
+      `the descr ${quote(descr)} ${object ? "means Python objects, which are never unpickled" : "is no portable dtype"}`,
     );
   }
   const none = itemSize === 1 || /[SV]/.test(kind);

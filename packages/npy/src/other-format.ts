@@ -4,11 +4,11 @@ import { TensorjarError } from "@tensorjar/core";
 const formats: readonly (readonly [RegExp, string])[] = [
   [/^PK/, "a zip archive: try decodeNpz"],
   [/^\x1f\x8b/, "gzip"],
-  [/^\s*<[!?a-z]/i, "an HTML page"],
+  [/^\s*<[!?a-z]/i, "HTML"],
   [/^version https:\/\/git-lfs/, "a Git LFS pointer: run `git lfs pull`"],
-  [/^(\x89HDF|GGUF)/, "an HDF5 or GGUF file"],
+  [/^(\x89HDF|GGUF)/, "HDF5 or GGUF"],
   [/^\x80[\x02-\x05]/, "a pickle"],
-  [/^.{5}\0\0\0\s*\{/s, "a safetensors file"],
+  [/^.{5}\0\0\0\s*\{/s, "safetensors"],
 ];
 
 /** The error for bytes that do not begin as an .npy file does; `text` is their start as Latin-1. */
