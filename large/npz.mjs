@@ -20,7 +20,7 @@ function marked(length) {
 }
 
 function marksOf(length) {
-  return [0, GiB / 2 - 1, GiB / 2, GiB - 1, GiB, GiB + 17, length - 1].filter((at) => at < length);
+  return [0, GiB / 2 - 1, GiB / 2, GiB - 2, GiB, GiB + 17, length - 1].filter((at) => at < length);
 }
 
 /** Compares the chunks of a member with what `marked` made. */
@@ -42,7 +42,7 @@ async function checkChunks(file, name, length) {
     at += chunk.length;
   }
   assert.equal(at, 4 * length);
-  assert(found > marks.size - 3, "the marks are there"); // a chunk may end within one
+  assert(found >= marks.size - 1, "the marks are there"); // a chunk may end within one
 }
 
 /** A source that keeps what is asked of it. */
@@ -59,6 +59,14 @@ function counted(source) {
   };
 }
 
+function viewsOver4GiB() {
+  try {
+    return new Uint8Array(5 * GiB).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 async function checkReads(source, name, expected) {
   const file = await openNpz(source);
   assert.deepEqual((await file.get(name)).data, expected);
@@ -71,7 +79,9 @@ async function checkReads(source, name, expected) {
   return file;
 }
 
-const length = GiB + GiB / 4 + 3; // 5 GiB of float32
+// 5 GiB of float32, or 4 GiB and a member behind them where the engine has no larger view.
+const length = viewsOver4GiB() ? GiB + GiB / 4 + 3 : GiB - 1;
+console.log(`the large member has ${4 * length} bytes`);
 const small = Float32Array.from({ length: 50_000 }, (_, i) => i);
 let big = marked(length);
 
@@ -79,6 +89,7 @@ const stored = join(folder, "stored.npz");
 const arrays = [
   ["first", tensor(small)],
   ["big", tensor(big)],
+  ["filler", tensor(new Uint8Array(GiB))],
   ["last", tensor(small)],
 ];
 await writeNpz(fileSink(stored), arrays);
