@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { startCaseServer } from "../../../tooling/case-server.js";
 import { type Case, loadCases } from "../../../tooling/cases.js";
 import { expectError } from "../../../tooling/testing.js";
+import { turns } from "./deferred.js";
 import {
   broken,
   type FakeServer,
@@ -358,7 +359,8 @@ describe("reads", () => {
     );
     const source = await open(server);
     const reading = expectError(() => source.read(100_000, 5), { code: "invalid-argument" });
-    await vi.waitFor(() => expect(server.requests.length).toBe(2));
+    await turns();
+    expect(server.requests.length).toBe(2);
     await source.close?.();
     await source.close?.();
     await reading;
@@ -522,7 +524,8 @@ describe("cancelling", () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const one = source.read(100_000, 5, { signal: first.signal });
     const two = source.read(100_010, 5, { signal: second.signal });
-    await vi.waitFor(() => expect(server.requests.length).toBe(2));
+    await turns();
+    expect(server.requests.length).toBe(2);
     first.abort(reason);
     await expect(one).rejects.toBe(reason);
     expect(server.requests[1]?.signal?.aborted).toBe(false);
@@ -538,7 +541,8 @@ describe("cancelling", () => {
     const controller = new AbortController();
     const source = await open(server, { signal: controller.signal });
     const reads = [source.read(100_000, 5), source.read(190_000, 5)];
-    await vi.waitFor(() => expect(server.requests.length).toBe(3));
+    await turns();
+    expect(server.requests.length).toBe(3);
     controller.abort(reason);
     for (const reading of reads) await expect(reading).rejects.toBe(reason);
     await expect(source.read(0, 5)).rejects.toBe(reason);
@@ -580,7 +584,8 @@ describe("cancelling", () => {
     const reads = Array.from({ length: 6 }, (_, i) =>
       source.read(100_000 + i * 400_000, 5, { signal }),
     );
-    await vi.waitFor(() => expect(server.requests.length).toBe(7));
+    await turns();
+    expect(server.requests.length).toBe(7);
     controller.abort(reason);
     for (const reading of reads) await expect(reading).rejects.toBe(reason);
     expect(await source.read(2_900_000, 5)).toEqual(far.subarray(2_900_000, 2_900_005));
@@ -603,7 +608,8 @@ describe("cancelling", () => {
     const into = new Uint8Array(10);
     const dropped = source.read(100_000, 10, { into, signal: controller.signal });
     const kept = source.read(100_010, 10);
-    await vi.waitFor(() => expect(server.requests.length).toBe(2));
+    await turns();
+    expect(server.requests.length).toBe(2);
     controller.abort(reason);
     await expect(dropped).rejects.toBe(reason);
     send(bytes.slice(100_000, 100_020));
