@@ -1,12 +1,17 @@
-// Reads mutated .npy files: node fuzz/npy.mjs [COUNT=100000] [SEED=20260101]. The packages must be built.
+// Reads mutated .npy files: node fuzz/npy.mjs [--count 100000] [--seed 1], or both bare. The packages must be built.
 // Every file is an array or refused with a TensorjarError, within 100 ms of CPU time (one retry) and with memory
 // bounded by the file's length. The first fault is printed as a file in hex and ends the run.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 
 const folder = new URL("../cases/npy/", import.meta.url);
-const count = Number(process.argv[2] ?? 100_000);
-const seed = Number(process.argv[3] ?? 20260101);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { count: { type: "string" }, seed: { type: "string" } },
+});
+const count = Number(values.count ?? positionals[0] ?? 100_000);
+const seed = Number(values.seed ?? positionals[1] ?? 1);
 const cpuLimit = 100_000; // microseconds
 const freeMemory = 1 << 20; // bytes; headers and 65,536 strings of width 0 need some
 
