@@ -1,0 +1,33 @@
+// node child.mjs FILE/JOB ARGUMENTS: prepares a job of jobs/FILE.mjs, then answers each line on stdin by running it once:
+// the milliseconds it took, and the most memory that the process ever had. Start-up and preparation are not counted.
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
+
+const [job, args] = process.argv.slice(2);
+const [file, name] = job.split("/");
+const { [name]: prepare } = await import(`./jobs/${file}.mjs`);
+const { run, before } = await prepare(JSON.parse(args));
+
+async function once() {
+  await before?.();
+  globalThis.gc?.();
+  await setTimeout(20); // memory that was collected is given back by another thread
+  const start = performance.now();
+  const result = await run();
+  return { ms: result?.ms ?? performance.now() - start, peak: peakMemory() };
+}
+
+/** In KiB. What `resourceUsage` says of a child may be its parent's. */
+function peakMemory() {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "latin1"))[1]);
+  } catch {
+    return process.resourceUsage().maxRSS;
+  }
+}
+
+console.log("{}");
+for await (const _ of createInterface({ input: process.stdin })) {
+  console.log(JSON.stringify(await once()));
+}

@@ -1,0 +1,92 @@
+// Who is measured: a process that runs one job, asked for one run at a time.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const python = here("../interop/.venv/bin/python");
+const runtimes = new Map([[Number(process.versions.node.split(".")[0]), process.execPath]]);
+
+/** The executable of a major version of Node; npx fetches one that is not this one. */
+function nodeOf(major) {
+  if (!runtimes.has(major)) {
+    const args = ["--yes", `node@${major}`, "-p", "process.execPath"];
+    runtimes.set(major, execFileSync("npx", args, { encoding: "utf8" }).trim());
+  }
+  return runtimes.get(major);
+}
+
+/** A job in Node: `fresh` starts a process for each run; `major` asks for another version. */
+export function node(job, args = {}, { fresh = false, major, env = {} } = {}) {
+  return {
+    fresh,
+    start: () =>
+      start(
+        major === undefined ? process.execPath : nodeOf(major),
+        ["--expose-gc", here("child.mjs"), job, JSON.stringify(args)],
+        env,
+      ),
+  };
+}
+
+/** A job in Python with NumPy, undefined where `npm run interop` has not made that environment. */
+export function numpy(job, args = {}, { fresh = false, hugePages = false } = {}) {
+  if (!existsSync(python)) return undefined;
+  // NumPy asks for huge pages, Node does not: unless said otherwise, no side gets them.
+  const env = { NUMPY_MADVISE_HUGEPAGE: hugePages ? "1" : "0" };
+  return {
+    fresh,
+    start: () => start(python, ["-P", here("child.py"), job, JSON.stringify(args)], env),
+  };
+}
+
+async function start(command, args, env) {
+  const child = spawn(command, args, {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...env },
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const answer = async () => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`${args.slice(-2).join(" ")} ended without an answer`);
+    return JSON.parse(value);
+  };
+  await answer();
+  return {
+    sample() {
+      child.stdin.write("\n");
+      return answer();
+    },
+    async stop() {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+/**
+ * Runs of all contestants in turn, `pairs` of each after `warmUps` that do not count:
+ * name → samples `{ ms, peak }`. Contestants that are undefined are left out.
+ */
+export async function interleave(contestants, { pairs, warmUps }) {
+  const present = Object.entries(contestants).filter(([, contestant]) => contestant);
+  const samples = Object.fromEntries(present.map(([name]) => [name, []]));
+  const running = new Map();
+  try {
+    for (let round = -warmUps; round < pairs; round++) {
+      for (const [name, contestant] of present) {
+        if (contestant.fresh && round < 0) continue;
+        const process = running.get(name) ?? (await contestant.start());
+        if (!contestant.fresh) running.set(name, process);
+        const sample = await process.sample();
+        if (contestant.fresh) await process.stop();
+        if (round >= 0) samples[name].push(sample);
+      }
+    }
+  } finally {
+    for (const process of running.values()) await process.stop();
+  }
+  return samples;
+}

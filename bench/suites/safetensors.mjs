@@ -1,0 +1,144 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { node, numpy } from "../contestants.mjs";
+import { plainSafetensorsFile, safetensorsFile, safetensorsHeader } from "../data.mjs";
+import { median } from "../numbers.mjs";
+
+export default (scale) => {
+  const payload = scale * 2 ** 30;
+  const small = Math.round(scale * 32_768);
+  const tensors = Math.round(scale * 100_000);
+  const count = 64;
+  const elements = (scale * 2 ** 28) / 4 / count;
+  return [
+    {
+      title: "safetensors: load all of 1 GiB, fresh processes",
+      async prepare(folder) {
+        const path = join(folder, "model.safetensors");
+        await safetensorsFile(path, payload);
+        return { path };
+      },
+      contestants: ({ path }) => ({
+        tensorjar: node("safetensors/load", { path }, { fresh: true }),
+        "raw read": node("raw/read", { path }, { fresh: true }),
+        Python: numpy("safetensors_load", { path }, { fresh: true }),
+        "bare Node": node("raw/bare", {}, { fresh: true }),
+      }),
+      rows: [
+        { part: "1", by: "raw read" },
+        { part: "2", by: "Python" },
+      ],
+      figures: (samples) => ({
+        3: ((peak) => ((peak("tensorjar") - peak("bare Node")) * 1024) / payload)((name) =>
+          median(samples[name].map((sample) => sample.peak)),
+        ),
+      }),
+    },
+    {
+      title: "safetensors: load all of 1 GiB, warm processes",
+      async prepare(folder) {
+        const path = join(folder, "model.safetensors");
+        await safetensorsFile(path, payload);
+        return { path };
+      },
+      contestants: ({ path }) => ({
+        tensorjar: node("safetensors/load", { path }),
+        "raw read": node("raw/read", { path }),
+        Python: numpy("safetensors_load", { path }),
+      }),
+      rows: [{ by: "raw read" }, { by: "Python" }],
+    },
+    {
+      title: "safetensors: one tensor of 1 MiB out of 1 GiB, first call of fresh processes",
+      async prepare(folder) {
+        const path = join(folder, "model.safetensors");
+        await safetensorsFile(path, payload);
+        return { path, name: "one" };
+      },
+      contestants: (args) => ({
+        tensorjar: node("safetensors/one", args, { fresh: true }),
+        Python: numpy("safetensors_one", args, { fresh: true }),
+      }),
+      rows: [{ part: "4", by: "Python" }],
+      pairs: 15,
+    },
+    {
+      title: "safetensors: write 1 GiB, durable",
+      async prepare(folder) {
+        const path = join(folder, "model.safetensors");
+        await safetensorsFile(path, payload);
+        return { path, out: (name) => join(folder, name) };
+      },
+      contestants: ({ path, out }) => ({
+        tensorjar: node("safetensors/write", { path, out: out("a") }),
+        "raw write": node("raw/write", { path, out: out("b") }),
+      }),
+      rows: [{ part: "5", by: "raw write" }],
+      warmUps: 1,
+    },
+    {
+      title: "safetensors: write 32,768 tensors of 1 KiB, not durable",
+      prepare: async (folder) => ({ out: (name) => join(folder, name), count: small }),
+      contestants: ({ out, count }) => ({
+        tensorjar: node("safetensors/writeSmall", { out: out("a"), count }),
+        Python: numpy("safetensors_save", { out: out("b"), count }),
+      }),
+      rows: [{ part: "6", by: "Python" }],
+    },
+    ...[20, 24].map((major) => ({
+      title: `safetensors: header of 100,000 tensors, Node ${major}`,
+      async prepare(folder) {
+        const path = join(folder, "header");
+        writeFileSync(path, safetensorsHeader(tensors));
+        return { path };
+      },
+      contestants: (args) => ({
+        tensorjar: node("safetensors/header", args, { major }),
+        "JSON.parse": node("raw/json", args, { major }),
+      }),
+      rows: [{ part: `7 Node ${major}`, by: "JSON.parse" }],
+      warmUps: 5,
+      pairs: 15,
+    })),
+    {
+      title: "safetensors against peers: load 256 MiB of float32",
+      async prepare(folder) {
+        const path = join(folder, "plain.safetensors");
+        await plainSafetensorsFile(path, count, elements);
+        return { path, count, elements };
+      },
+      contestants: (args) => ({
+        tensorjar: node("safetensors/load", args, { fresh: true }),
+        "@jax-js/loaders": node("peers/jaxLoad", args, { fresh: true }),
+        "TensorFlow.js": node("peers/tensorflow", args, { fresh: true }),
+      }),
+      rows: [{ by: "@jax-js/loaders" }, { by: "TensorFlow.js" }],
+    },
+    {
+      title: "safetensors against peers: 100,000 tensors, views of bytes",
+      async prepare(folder) {
+        const path = join(folder, "small.safetensors");
+        await plainSafetensorsFile(path, tensors, 16);
+        return { path };
+      },
+      contestants: (args) => ({
+        tensorjar: node("safetensors/decode", args),
+        "@jax-js/loaders": node("peers/jaxParse", args),
+      }),
+      rows: [{ by: "@jax-js/loaders" }],
+    },
+    {
+      title: "safetensors against peers: header of 100,000 tensors over HTTP, answered from memory",
+      async prepare(folder) {
+        const path = join(folder, "small.safetensors");
+        await plainSafetensorsFile(path, tensors, 16);
+        return { path };
+      },
+      contestants: (args) => ({
+        tensorjar: node("peers/ourHubHeader", args),
+        "@huggingface/hub": node("peers/hubHeader", args),
+      }),
+      rows: [{ by: "@huggingface/hub" }],
+    },
+  ];
+};
