@@ -48,8 +48,8 @@ export async function candidates(
   });
 }
 
-/** Another process may delete what was listed just now; then the list is read again, this often. */
-const attempts = 5;
+/** How often the list is read again because another process deleted what it named, newer ones being there then. */
+const attempts = 20;
 
 /** Loads the first candidate that is whole. Rejects with its error when a step was asked for, `invalid-checkpoint` when none is. */
 export async function findCheckpoint(
@@ -59,19 +59,19 @@ export async function findCheckpoint(
   which: Which | undefined,
   options: VerifyOptions,
 ): Promise<{ snapshot: Snapshot; skipped: readonly Skipped[] } | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    const files = await candidates(catalog, which);
+  search: for (let attempt = 1; ; attempt++) {
     const skipped: Skipped[] = [];
-    for (const { name, step } of files) {
+    for (const { name, step } of await candidates(catalog, which)) {
       try {
-        return { snapshot: await load(store, format, name, step, options), skipped };
+        return { snapshot: await loadPatiently(store, format, name, step, options), skipped };
       } catch (cause) {
-        skipped.push({ name, error: asError(cause, name) });
+        const error = asError(cause, name);
+        if (error.code === "not-found" && attempt < attempts) continue search;
+        skipped.push({ name, error });
       }
     }
     const [first] = skipped;
     if (first === undefined) return undefined;
-    if (attempt < attempts && skipped.some(({ error }) => error.code === "not-found")) continue;
     if (typeof which === "object" && "step" in which) throw first.error;
     throw new TensorjarError(
       "invalid-checkpoint",
@@ -79,6 +79,22 @@ export async function findCheckpoint(
       { name: first.name },
       { cause: first.error },
     );
+  }
+}
+
+/** Faults of the way to the file rather than of the file. */
+const transient = ["io", "http", "source-changed", "limit-exceeded"];
+const tries = 3;
+
+/** A checkpoint is passed over for what is in it, not because reading failed once. */
+async function loadPatiently(...args: Parameters<typeof load>): Promise<Snapshot> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await load(...args);
+    } catch (cause) {
+      const error = asError(cause, args[2]);
+      if (attempt === tries || !transient.includes(error.code)) throw error;
+    }
   }
 }
 

@@ -107,12 +107,32 @@ function mapSnapshot(snapshot: Snapshot, copy: (tensor: Tensor) => TensorOf<DTyp
   });
 }
 
-/** The snapshot with everything frozen that can be; `Map`s are readonly by their type alone. */
+/** The snapshot with everything in it frozen but the numbers of its arrays. */
 export function freezeSnapshot(snapshot: Snapshot): Snapshot {
+  const { params, optimizers, extra, metrics } = snapshot;
   for (const tensor of tensorsOf(snapshot)) Object.freeze(Object.freeze(tensor).shape);
-  for (const optimizer of snapshot.optimizers.values()) Object.freeze(optimizer);
-  if (snapshot.metrics !== undefined) Object.freeze(snapshot.metrics);
+  for (const optimizer of optimizers.values()) {
+    const { step, slots } = Object.freeze(optimizer);
+    if (typeof step !== "number") freezeMap(step);
+    for (const slot of slots.values()) freezeMap(slot);
+    freezeMap(slots);
+  }
+  for (const map of [params, optimizers, extra]) freezeMap(map);
+  if (metrics !== undefined) Object.freeze(metrics);
   return Object.freeze(snapshot);
+}
+
+const refuse = {
+  value: () => {
+    throw new TensorjarError("invalid-argument", "a snapshot is frozen", {
+      hint: "change a copy: new Map(snapshot.params)",
+    });
+  },
+};
+
+/** Object.freeze does not reach what a Map holds. */
+function freezeMap(map: object): void {
+  Object.defineProperties(map, { set: refuse, delete: refuse, clear: refuse });
 }
 
 function mapValues<T, R>(map: ReadonlyMap<string, T>, fn: (value: T) => R): Map<string, R> {

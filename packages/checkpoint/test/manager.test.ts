@@ -1,5 +1,6 @@
 import {
   type Checkpoints,
+  keepAny,
   keepLatest,
   type LeafAdapter,
   memoryStore,
@@ -390,6 +391,29 @@ describe("recovery", () => {
     expect((await checkpoints.list()).map(({ step }) => step)).toEqual([1, 2, 3, 4]);
   });
 
+  test("passes a checkpoint over for what is in it, not because reading failed once", async () => {
+    const inner = memoryStore();
+    const writer = openCheckpoints(inner);
+    for (const step of [1, 2]) await writer.save(stateAt(step));
+    for (const failing of [1, 2, 3, 4, 5, 6, 7]) {
+      const found = restored(
+        openCheckpoints(faultyStore((operation) => operation === failing, inner)),
+      );
+      if (failing <= 3)
+        await expectError(() => found, { code: "io" }); // the list itself
+      else expect(await found).toEqual({ step: 2, skipped: [] });
+    }
+    const broken: Store = {
+      ...inner,
+      open: (name) =>
+        name === file(2) ? Promise.reject(new Error("bad sector")) : inner.open(name),
+    };
+    const live = stateAt(0);
+    const found = await openCheckpoints(broken).restore(live);
+    expect(found?.step).toBe(1);
+    expect(found?.skipped.map(({ name, error }) => [name, error.code])).toEqual([[file(2), "io"]]);
+  });
+
   test("refuses when none is whole, listing all", async () => {
     const store = memoryStore();
     const checkpoints = openCheckpoints(store);
@@ -416,7 +440,8 @@ describe("recovery", () => {
 
   test("reads the list again when another process deleted what it listed", async () => {
     const inner = memoryStore();
-    const writer = openCheckpoints(inner, { keep: keepLatest(1) });
+    const writer = openCheckpoints(inner, { keep: keepAny(keepLatest(1), () => new Set([0])) });
+    await writer.save(stateAt(0));
     await writer.save(stateAt(1));
     let once = true;
     const store: Store = {

@@ -6,7 +6,7 @@ import { adamState } from "./support.js";
 const empty = { params: {}, optimizers: {}, step: 0 };
 
 describe("a snapshot", () => {
-  test("owns its arrays and is frozen", () => {
+  test("owns its arrays and is frozen", async () => {
     const state = adamState(random(1));
     const snapshot = takeSnapshot(state);
     const before = state.params.layers[0]?.weight.data.slice();
@@ -18,6 +18,22 @@ describe("a snapshot", () => {
     expect(Object.isFrozen(weight?.shape)).toBe(true);
     expect(Object.isFrozen(snapshot.config)).toBe(true);
     expect(Object.isFrozen(snapshot.optimizers.get("adam"))).toBe(true);
+    const slots = snapshot.optimizers.get("adam")?.slots;
+    for (const map of [
+      snapshot.params,
+      snapshot.optimizers,
+      snapshot.extra,
+      slots,
+      slots?.get("exp_avg"),
+    ]) {
+      for (const change of ["set", "delete", "clear"]) {
+        await expectError(() => Reflect.get(Object(map), change).call(map, "a", 1), {
+          code: "invalid-argument",
+          names: ["frozen"],
+        });
+      }
+    }
+    expect(new Map(snapshot.params).set("a", tensor(new Float32Array(1))).size).toBe(5);
   });
 
   test("holds any optimizer: any slot of any shape, steps by parameter, a parameter without state yet", () => {
