@@ -37,12 +37,7 @@ const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: s
   [/^\x1f\x8b/, "gzip", decompress],
   [/^(.{512}|.{1024}|.{2048})?\x89HDF\r\n\x1a\n/s, "hdf5", inPython],
   [/^GGUF/, "gguf", "get it as safetensors"],
-  [
-    /^version https:\/\/git-lfs/,
-    "git-lfs-pointer",
-    "run `git lfs pull`",
-    "a Git LFS pointer, not the file itself",
-  ],
+  [/^version https:\/\/git-lfs/, "git-lfs-pointer", "run `git lfs pull`", "a Git LFS pointer"],
   // Protocols 2 to 5, 1, and 0.
   [
     /^(\x80[\x02-\x05][(-\x96]|[\]}]q\0|\([dlt]p\d|c(_*builtin|copy_?reg|numpy|torch))/,
