@@ -1,15 +1,22 @@
 import { type Problem, type Tensor, TensorjarError } from "@tensorjar/core";
 import { tensorBytes } from "@tensorjar/core/codec";
+import type { LeafAdapter } from "./leaf.js";
 import { at } from "./path.js";
 import { treeMismatch } from "./problems.js";
-import type { Frame, Leaf } from "./visit.js";
+import type { Frame } from "./visit.js";
 
 /** What one leaf gets: written by its adapter unless there is memory to fill or a value to put in its place. */
 export interface Assignment {
-  readonly leaf: Leaf;
+  readonly path: string;
+  /** The leaf as it was. */
+  readonly value: unknown;
+  readonly adapter: LeafAdapter | undefined;
+  readonly parent: Frame | undefined;
+  readonly key: string;
   readonly tensor: Tensor;
-  readonly into?: Tensor;
-  replace?: unknown;
+  readonly into: Tensor | undefined;
+  replaced: boolean;
+  replacement: unknown;
 }
 
 /** Whether a leaf can be replaced where it stands. */
@@ -29,29 +36,32 @@ export function apply(assignments: readonly Assignment[]): void {
   let swapped = 0;
   try {
     for (const assignment of assignments) {
-      const { adapter, value } = assignment.leaf;
+      const { adapter, value } = assignment;
       if (adapter !== undefined) {
         const outcome = adapter.write(value, assignment.tensor);
         if ("undo" in outcome) written.push(outcome);
-        else if (outcome.replace !== value) assignment.replace = outcome.replace;
+        else if (outcome.replace !== value) {
+          assignment.replaced = true;
+          assignment.replacement = outcome.replace;
+        }
       }
-      if ("replace" in assignment) swaps.push(assignment);
+      if (assignment.replaced) swaps.push(assignment);
     }
     checkWritable(swaps);
     for (const swap of swaps) {
       swapped++; // before: a setter that throws may have begun
-      put(swap.leaf, swap.replace);
+      put(swap, swap.replacement);
     }
   } catch (error) {
     const undo = written.map((outcome) => () => outcome.undo());
-    for (const { leaf } of swaps.slice(0, swapped)) undo.push(() => put(leaf, leaf.value));
+    for (const swap of swaps.slice(0, swapped)) undo.push(() => put(swap, swap.value));
     for (const step of undo.reverse()) attempt(step);
     throw error;
   }
   for (const { into, from } of fills) tensorBytes(into).set(from);
 }
 
-function put({ parent, key, path }: Leaf, value: unknown): void {
+function put({ parent, key, path }: Assignment, value: unknown): void {
   if (parent?.map !== undefined) parent.map.set(key, value);
   else if (parent === undefined || !Reflect.set(parent.fields, key, value)) throw readOnly([path]);
 }
@@ -59,9 +69,9 @@ function put({ parent, key, path }: Leaf, value: unknown): void {
 function checkWritable(swaps: readonly Assignment[]): void {
   // The plan has asked this of all but what adapters replace.
   const fixed = swaps.filter(
-    ({ leaf }) => leaf.adapter !== undefined && !isWritable(leaf.parent, leaf.key),
+    ({ adapter, parent, key }) => adapter !== undefined && !isWritable(parent, key),
   );
-  if (fixed.length > 0) throw readOnly(fixed.map(({ leaf }) => leaf.path));
+  if (fixed.length > 0) throw readOnly(fixed.map(({ path }) => path));
 }
 
 function readOnly(paths: readonly string[]): TensorjarError {
@@ -92,9 +102,9 @@ interface Fill {
 function independent(assignments: readonly Assignment[]): Fill[] {
   const fills: Fill[] = [];
   const byBuffer = new Map<ArrayBufferLike, Fill[]>();
-  for (const { into, tensor, leaf } of assignments) {
+  for (const { into, tensor, path } of assignments) {
     if (into === undefined) continue;
-    const fill = { into, from: tensorBytes(tensor), path: leaf.path };
+    const fill = { into, from: tensorBytes(tensor), path };
     fills.push(fill);
     const others = byBuffer.get(into.data.buffer);
     if (others === undefined) byBuffer.set(into.data.buffer, [fill]);

@@ -1,7 +1,8 @@
 import { type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor } from "@tensorjar/core/codec";
+import type { LeafAdapter } from "./leaf.js";
 import { at, byCodePoint } from "./path.js";
-import { type Leaf, type TreeOptions, walk } from "./visit.js";
+import { type TreeOptions, walk } from "./visit.js";
 
 /**
  * The leaves of a tree by path: object keys, array indices and Map keys joined by `.`, as MLX names them; the root
@@ -10,7 +11,7 @@ import { type Leaf, type TreeOptions, walk } from "./visit.js";
  * and for numbers that would be lost, `path-conflict` for a cycle, `limit-exceeded` past 1,000 levels, `invalid-name`.
  */
 export function flattenTree(tree: unknown, options: TreeOptions = {}): Map<string, Tensor> {
-  return collect(tree, options, ({ path, value, tensor, adapter }) => {
+  return collect(tree, options, (path, value, tensor, adapter) => {
     if (adapter === undefined) return tensor ?? unchecked(value);
     const read = adapter.read(value);
     if (!isPromise(read)) return checked(read, path);
@@ -27,7 +28,7 @@ export async function flattenTreeAsync(
   tree: unknown,
   options: TreeOptions = {},
 ): Promise<Map<string, Tensor>> {
-  const reads = collect(tree, options, ({ path, value, tensor, adapter }) => {
+  const reads = collect(tree, options, (path, value, tensor, adapter) => {
     if (adapter === undefined) return tensor ?? unchecked(value);
     const read = Promise.resolve(adapter.read(value)).then((result) => checked(result, path));
     read.catch(() => {}); // awaited below, unless the walk throws first
@@ -38,13 +39,22 @@ export async function flattenTreeAsync(
   );
 }
 
-function collect<T>(tree: unknown, options: TreeOptions, read: (leaf: Leaf) => T): Map<string, T> {
+function collect<T>(
+  tree: unknown,
+  options: TreeOptions,
+  read: (
+    path: string,
+    value: unknown,
+    tensor: Tensor | undefined,
+    adapter: LeafAdapter | undefined,
+  ) => T,
+): Map<string, T> {
   const flat = new Map<string, T>();
   let leaves = 0;
   walk(tree, options, {
-    leaf(leaf) {
-      flat.set(leaf.path, read(leaf));
-      if (flat.size === leaves++) throw duplicate(leaf.path);
+    leaf(path, value, tensor, adapter) {
+      flat.set(path, read(path, value, tensor, adapter));
+      if (flat.size === leaves++) throw duplicate(path);
     },
   });
   if (options.order !== "sorted") return flat;

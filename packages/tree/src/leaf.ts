@@ -114,6 +114,7 @@ function claimsTensor(x: object): x is Tensor {
  */
 export function asTensor(x: unknown, path: string): Tensor | undefined {
   if (typeof x !== "object" || x === null) return undefined;
+  if (isPlainlyRight(x) && !("stride" in x || "strides" in x)) return x;
   if (ArrayBuffer.isView(x)) return typedTensor(x, path);
   if (!claimsTensor(x)) return undefined;
   if (!ArrayBuffer.isView(x.data) && !isPlain(x)) {
@@ -123,8 +124,8 @@ export function asTensor(x: unknown, path: string): Tensor | undefined {
       { path, hint: "give the adapter of its library in `adapters`" },
     );
   }
-  ensureTensor(x, path);
-  if ("stride" in x || "strides" in x) checkContiguous(x, path);
+  checkTensor(x, path);
+  checkContiguous(x, path);
   return x;
 }
 
@@ -141,8 +142,10 @@ export function ensureTensor(x: unknown, name: string): asserts x is Tensor {
   checkTensor(x, name);
 }
 
-function isPlainlyRight(x: { dtype?: unknown; shape?: unknown; data?: unknown }): boolean {
-  const { dtype, shape, data } = x;
+function isPlainlyRight(x: { dtype?: unknown; shape?: unknown; data?: unknown }): x is Tensor {
+  const { dtype } = x;
+  if (typeof dtype !== "string") return false;
+  const { shape, data } = x;
   let layout = layouts.get(dtype);
   if (layout === undefined) {
     if (!isDType(dtype)) return false;
@@ -167,9 +170,10 @@ function checkContiguous(
   path: string,
 ): void {
   const strides = Array.isArray(x.stride) ? x.stride : x.strides;
+  if (!Array.isArray(strides)) return;
   let expected = 1;
   let contiguous = x.offset === undefined || x.offset === 0;
-  for (let axis = x.shape.length - 1; axis >= 0 && Array.isArray(strides); axis--) {
+  for (let axis = x.shape.length - 1; axis >= 0; axis--) {
     const dim = x.shape[axis] ?? 0;
     if (dim !== 1 && strides[axis] !== expected) contiguous = false;
     expected *= dim;

@@ -17,10 +17,10 @@ import {
 } from "@tensorjar/core/codec";
 import { type Assignment, apply, isWritable, readOnlyProblem } from "./apply.js";
 import { duplicate } from "./flatten.js";
-import { bareLike, ensureTensor, likeLeaf } from "./leaf.js";
+import { bareLike, ensureTensor, type LeafAdapter, likeLeaf } from "./leaf.js";
 import { at } from "./path.js";
 import { treeMismatch } from "./problems.js";
-import { type Leaf, type TreeOptions, walk } from "./visit.js";
+import { type Frame, type TreeOptions, walk } from "./visit.js";
 
 export interface LoadOptions extends TreeOptions {
   /** `"partial"` forgives leaves that the file lacks and tensors that the tree lacks, never a shape or a dtype. */
@@ -77,13 +77,19 @@ export function plan(
   const report: LoadReport = { loaded: [], missing: [], unexpected: [] };
   const passedOver: string[] = [];
 
-  function match(leaf: Leaf): void {
-    const { path } = leaf;
+  function match(
+    path: string,
+    value: unknown,
+    memory: Tensor | undefined,
+    adapter: LeafAdapter | undefined,
+    parent: Frame | undefined,
+    key: string,
+  ): void {
     if (options.ignore?.(path)) {
       passedOver.push(path);
       return;
     }
-    const own = described(leaf);
+    const own = memory ?? described(path, value, adapter);
     const found = tensors.get(path);
     if (found === undefined && !tensors.has(path)) {
       report.missing.push(path);
@@ -103,25 +109,20 @@ export function plan(
         problems.push({ kind: "dtype", path, expected: own.dtype, actual: converted });
       } else tensor = converted;
     }
-    assignments.push(place(leaf, tensor, sameShape));
-  }
-
-  function place(leaf: Leaf, tensor: Tensor, sameShape: boolean): Assignment {
-    const { value, tensor: own, parent, key, path } = leaf;
-    if (own === undefined) return { leaf, tensor };
-    const bare = ArrayBuffer.isView(value);
-    const fits =
-      own.dtype === tensor.dtype && (bare ? own.data.length === tensor.data.length : sameShape);
-    if (inPlace && fits && (bare || copy)) return { leaf, tensor, into: own };
-    if (inPlace && !isWritable(parent, key)) {
-      problems.push(readOnlyProblem(path));
+    let into: Tensor | undefined;
+    let replacement: unknown;
+    if (memory !== undefined) {
+      const bare = ArrayBuffer.isView(value);
+      const sameSize = bare ? memory.data.length === tensor.data.length : sameShape;
+      if (inPlace && (bare || copy) && sameSize && memory.dtype === tensor.dtype) into = memory;
+      else {
+        if (inPlace && !isWritable(parent, key)) problems.push(readOnlyProblem(path));
+        const adopted = copy ? owned(tensor) : tensor;
+        replacement = bare ? bareLike(adopted, value) : likeLeaf(adopted, memory);
+      }
     }
-    const adopted = copy ? owned(tensor) : tensor;
-    return {
-      leaf,
-      tensor,
-      replace: bare ? bareLike(adopted, value) : likeLeaf(adopted, own),
-    };
+    const replaced = replacement !== undefined;
+    assignments.push({ path, value, adapter, parent, key, tensor, into, replaced, replacement });
   }
 
   const dotted = walk(tree, options, { leaf: match, skipped: (path) => passedOver.push(path) });
@@ -170,9 +171,12 @@ function byTreePath(
   return { tensors, names };
 }
 
-function described(leaf: Leaf): { readonly dtype: DType; readonly shape: readonly number[] } {
-  const { path, value, tensor, adapter } = leaf;
-  if (tensor !== undefined) return tensor;
+/** What is known of a leaf that is not plainly a tensor. */
+function described(
+  path: string,
+  value: unknown,
+  adapter: LeafAdapter | undefined,
+): { readonly dtype: DType; readonly shape: readonly number[] } {
   if (adapter !== undefined) return { dtype: adapter.dtype(value), shape: adapter.shape(value) };
   throw new TensorjarError(
     "invalid-argument",
@@ -195,11 +199,10 @@ function owned(tensor: Tensor): Tensor {
   return tensorFromBytes(tensor.dtype, [...tensor.shape], tensorBytes(tensor), true) as Tensor; // of the same dtype
 }
 
-function summary({ dtype, shape }: { dtype: string; shape: readonly number[] }): {
-  dtype: string;
-  shape: readonly number[];
-} {
-  return { dtype, shape };
+/** What a problem says of a tensor, or of whatever stands in its place. */
+function summary(x: unknown): { dtype?: unknown; shape?: unknown } {
+  if (typeof x !== "object" || x === null || !("dtype" in x && "shape" in x)) return {};
+  return { dtype: x.dtype, shape: x.shape };
 }
 
 function equalShapes(a: readonly number[], b: readonly number[]): boolean {

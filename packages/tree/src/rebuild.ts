@@ -1,9 +1,10 @@
 import { type Named, type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor } from "@tensorjar/core/codec";
+import type { Assignment } from "./apply.js";
 import { bareLike, likeLeaf } from "./leaf.js";
 import { type LoadOptions, plan } from "./load.js";
 import { at } from "./path.js";
-import { asMap, type Leaf, type TreeOptions, treeNode, walk } from "./visit.js";
+import { asMap, type TreeOptions, treeNode, walk } from "./visit.js";
 
 /**
  * A new tree of the same structure whose leaves are what `fn` makes of the old ones. Static values are kept, class
@@ -11,7 +12,7 @@ import { asMap, type Leaf, type TreeOptions, treeNode, walk } from "./visit.js";
  * Throws what {@link flattenTree} throws, and `unsupported` for a class with a `[treeNode]()` method.
  */
 export function mapTree<T>(tree: T, fn: (tensor: Tensor) => Tensor): T {
-  return rebuild(tree, { statics: "skip" }, ({ path, value, tensor }) => {
+  return rebuild(tree, { statics: "skip" }, (path, value, tensor) => {
     const mapped = fn(tensor as Tensor); // without adapters and `isLeaf` every leaf is one
     checkTensor(mapped, path);
     return ArrayBuffer.isView(value) ? bareLike(mapped, value) : likeLeaf(mapped, value as object); // a leaf that is no typed array is a tensor
@@ -33,15 +34,13 @@ export function rebuildTree<T>(template: T, flat: Named<Tensor>, options: LoadOp
   }
   const { assignments } = plan(template, flat, options, false);
   const values = new Map<string, unknown>();
-  for (const { leaf, tensor, replace } of assignments) {
-    values.set(leaf.path, leaf.adapter === undefined ? replace : replacement(leaf, tensor));
+  for (const assignment of assignments) {
+    values.set(assignment.path, assignment.replaced ? assignment.replacement : written(assignment));
   }
-  return rebuild(template, options, ({ path, value }) =>
-    values.has(path) ? values.get(path) : value,
-  );
+  return rebuild(template, options, (path, value) => (values.has(path) ? values.get(path) : value));
 }
 
-function replacement({ adapter, value, path }: Leaf, tensor: Tensor): unknown {
+function written({ adapter, value, path, tensor }: Assignment): unknown {
   const outcome = adapter?.write(value, tensor);
   if (outcome !== undefined && "replace" in outcome) return outcome.replace;
   outcome?.undo();
@@ -51,7 +50,11 @@ function replacement({ adapter, value, path }: Leaf, tensor: Tensor): unknown {
   });
 }
 
-function rebuild<T>(tree: T, options: TreeOptions, leafValue: (leaf: Leaf) => unknown): T {
+function rebuild<T>(
+  tree: T,
+  options: TreeOptions,
+  leafValue: (path: string, value: unknown, tensor: Tensor | undefined) => unknown,
+): T {
   const shells: object[] = [];
   let root: unknown;
   function put(key: string, value: unknown): void {
@@ -71,7 +74,7 @@ function rebuild<T>(tree: T, options: TreeOptions, leafValue: (leaf: Leaf) => un
       shells.push(shell);
     },
     leave: () => shells.pop(),
-    leaf: (leaf) => put(leaf.key, leafValue(leaf)),
+    leaf: (path, value, tensor, _adapter, _parent, key) => put(key, leafValue(path, value, tensor)),
   });
   return root as T; // the same structure, leaf by leaf
 }

