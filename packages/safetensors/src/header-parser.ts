@@ -49,7 +49,7 @@ export function parseHeader(bytes: Uint8Array): ParsedHeader {
     offsets++;
   };
   const member = (key: string, at: number): void => {
-    const field = fields.indexOf(key);
+    const field = key === "dtype" ? 0 : key === "shape" ? 1 : key === "data_offsets" ? 2 : -1;
     if (field < 0) {
       json.skip();
       return;
@@ -86,7 +86,9 @@ export function parseHeader(bytes: Uint8Array): ParsedHeader {
     }
     const { size } = tensors;
     // An unknown dtype ends in an error below.
-    tensors.set(name, { dtype: dtype as DType, shape: dimensions.slice(0, rank), begin, end });
+    const shape = dimensions.slice(0, rank);
+    const info = { dtype: dtype as DType, shape, begin, end };
+    tensors.set(name, info);
     if (tensors.size === size) duplicate ??= twice(at);
   });
   json.end();

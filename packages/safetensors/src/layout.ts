@@ -11,53 +11,74 @@ export function checkLayout(
   dataOffset: number,
 ): Map<string, SafetensorsInfo> {
   const ordered = inDataOrder(tensors);
+  // Names are looked up for errors only: pairs of a large Map take time.
+  const wrong = (info: SafetensorsInfo, fault: string): TensorjarError =>
+    tensorError(
+      "invalid-offsets",
+      nameOf(ordered, info),
+      `has data_offsets [${info.begin}, ${info.end}], but ${fault}`,
+      { offset: dataOffset + info.begin },
+    );
   let filled = 0;
-  const wrong = (name: string, { begin, end }: SafetensorsInfo, fault: string): TensorjarError =>
-    tensorError("invalid-offsets", name, `has data_offsets [${begin}, ${end}], but ${fault}`, {
-      offset: dataOffset + begin,
-    });
-  for (const [name, info] of ordered) {
+  for (const info of ordered.values()) {
     const { begin, end } = info;
-    if (begin !== filled || end < begin) {
-      throw wrong(
-        name,
-        info,
-        end < begin
-          ? "ends before it begins"
-          : `must begin at ${filled}, where the one before ends`,
-      );
-    }
+    if (end < begin) throw wrong(info, "ends before it begins");
+    if (begin !== filled) throw wrong(info, `must begin at ${filled}, where the one before ends`);
     filled = end;
   }
-  for (const [name, info] of ordered) {
-    const bytes = sizeOf(name, info);
+  for (const info of ordered.values()) {
+    const bytes = bytesOf(info);
     if (bytes !== info.end - info.begin) {
-      throw wrong(
-        name,
-        info,
-        `its shape ${shapeText(info.shape)} of ${info.dtype} takes ${bytes} bytes`,
-      );
+      const { dtype, shape } = info;
+      throw Number.isNaN(bytes)
+        ? invalidShape(nameOf(ordered, info), info)
+        : wrong(info, `its shape ${shapeText(shape)} of ${dtype} takes ${bytes} bytes`);
     }
   }
   return ordered;
 }
 
-/** Bytes of a tensor's data. Throws `invalid-shape` and `invalid-dtype`. */
-export function sizeOf(
-  name: string,
-  { dtype, shape }: { readonly dtype: DType; readonly shape: readonly number[] },
-): number {
-  const { bits } = dtypeInfo(dtype);
+function nameOf(tensors: ReadonlyMap<string, SafetensorsInfo>, wanted: SafetensorsInfo): string {
+  for (const [name, info] of tensors) if (info === wanted) return name;
+  return "";
+}
+
+/** Bits of an element of the dtypes met so far. */
+const bitsOf = /* @__PURE__ */ new Map<DType, number>();
+
+/** Bytes of a tensor's data, or NaN for a shape that cannot be. */
+function bytesOf({ dtype, shape }: Shaped): number {
+  let bits = bitsOf.get(dtype);
+  if (bits === undefined) {
+    bits = dtypeInfo(dtype).bits;
+    bitsOf.set(dtype, bits);
+  }
   let bytes = bits / 8;
   let count = 1;
-  for (const dim of shape) {
+  for (let axis = 0; axis < shape.length; axis++) {
+    const dim = shape[axis] as number; // axis is within shape
     count *= dim;
     if (!Number.isSafeInteger(dim) || !(dim >= 0) || !Number.isSafeInteger(count))
       bytes = Number.NaN;
   }
   bytes *= count;
-  if (Number.isSafeInteger(bytes)) return bytes;
-  throw tensorError(
+  return Number.isSafeInteger(bytes) ? bytes : Number.NaN;
+}
+
+interface Shaped {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+}
+
+/** Bytes of a tensor's data. Throws `invalid-shape` and `invalid-dtype`. */
+export function sizeOf(name: string, tensor: Shaped): number {
+  const bytes = bytesOf(tensor);
+  if (Number.isNaN(bytes)) throw invalidShape(name, tensor);
+  return bytes;
+}
+
+function invalidShape(name: string, { dtype, shape }: Shaped): TensorjarError {
+  return tensorError(
     "invalid-shape",
     name,
     `of ${dtype} cannot have the shape ${shapeText(shape)}`,
