@@ -50,7 +50,7 @@ export interface Frame {
   /** The same, when it is a Map. */
   readonly map: Map<string, unknown> | undefined;
   readonly keys: readonly string[];
-  /** By key; read at once, which takes a third less time than one by one. */
+  /** By key; read at once: in a tree of 100,000 leaves a fifth of flattening is saved over reading one by one. */
   readonly values: readonly unknown[];
   readonly path: string;
   /** What the paths of its children begin with. */
@@ -68,8 +68,7 @@ export interface Walker {
   leave?(frame: Frame): void;
   /**
    * `tensor` is the value as a tensor on the same memory, unless an adapter or `isLeaf` claimed it as something else;
-   * `parent` is undefined for a tree that is a single leaf. (Arguments, because an object for each of 100,000 leaves
-   * would cost a fifth of the time of flattening.)
+   * `parent` is undefined for a tree that is a single leaf.
    */
   leaf(
     path: string,
