@@ -144,6 +144,7 @@ function wholeElements(dtype: DType, bytes: number): number {
  * A tensor of zeros (of float8_e8m0fnu, which has none, its smallest number, 2^-127).
  * Throws `invalid-shape`, `invalid-dtype`, and `limit-exceeded` where the memory cannot be had.
  */
+export function zeros(shape: readonly number[]): TensorOf<"float32">;
 export function zeros<D extends DType = "float32">(
   shape: readonly number[],
   dtype?: D,

@@ -21,9 +21,13 @@ export type SniffedFormat =
 const inPython = "save it again in Python, with safetensors or numpy.savez";
 const decompress = "decompress it first";
 
+/** The length that it starts with may look like any other signature. */
+const safetensors = /^.{4}\0{4}[\t\n\r ]*\{/s;
+
 /** Signatures as latin-1, of which the first that fits counts, with what to do and, where the kind is no name, one. */
 const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: string][] = [
   [/^$/, "empty"],
+  [safetensors, "safetensors", "use openSafetensors"],
   [/^\x93NUMPY/, "npy", "use openNpy"],
   [/^\u0100.*\.npy$/s, "npz", "use openNpz"],
   [
@@ -33,7 +37,6 @@ const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: s
     "a PyTorch zip",
   ],
   [/^(\u0100|PK\x05\x06|PK\x07\x08)/, "zip", "use openNpz"],
-  [/^.{5}\0\0\0[\t\n\r ]*\{/s, "safetensors", "use openSafetensors"],
   [/^\x1f\x8b/, "gzip", decompress],
   [/^(.{512}|.{1024}|.{2048})?\x89HDF\r\n\x1a\n/s, "hdf5", inPython],
   [/^GGUF/, "gguf", "get it as safetensors"],
@@ -56,6 +59,8 @@ const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: s
 
 function find(bytes: BytesLike): { text: string; row?: (typeof signatures)[number] | undefined } {
   let text = String.fromCharCode(...toBytes(bytes).subarray(0, 4096));
+  if (safetensors.test(text))
+    return { text, row: signatures.find(([signature]) => signature === safetensors) };
   // A zip archive is known by the name of its first member, marked by what no latin-1 text holds.
   if (text.startsWith("PK\x03\x04")) {
     text = `\u0100${text.slice(30, 30 + text.charCodeAt(26) + 256 * text.charCodeAt(27))}`;
