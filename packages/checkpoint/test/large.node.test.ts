@@ -40,24 +40,28 @@ test("10,000 parameters with Adam are saved, verified and restored, in a header 
   }
 });
 
-test("saving takes one buffer of the state's size, again and again, and little else", async () => {
-  const held = () => process.memoryUsage().arrayBuffers / (1 << 20);
-  const params = Array.from({ length: 96 }, (_, i) => tensor(new Uint8Array(1 << 20).fill(i)));
-  let peak = 0;
-  const store: Store = {
-    ...memoryStore(),
-    async put(_, chunks) {
-      for await (const chunk of chunks) peak = Math.max(peak, held() - chunk.length / (1 << 20));
-      return {};
-    },
-  };
-  const checkpoints = openCheckpoints(store);
-  const before = held();
-  for (const step of [1, 2, 3, 4, 5]) {
-    const saving = checkpoints.save({ params, optimizers: {}, step });
-    peak = Math.max(peak, held());
-    await saving;
-  }
-  expect(peak - before).toBeGreaterThan(90);
-  expect(peak - before).toBeLessThan(96 + 64);
-});
+// Bun tells what its buffers take only at the next collection, Deno never.
+test.skipIf("Bun" in globalThis || "Deno" in globalThis)(
+  "saving takes one buffer of the state's size, again and again, and little else",
+  async () => {
+    const held = () => process.memoryUsage().arrayBuffers / (1 << 20);
+    const params = Array.from({ length: 96 }, (_, i) => tensor(new Uint8Array(1 << 20).fill(i)));
+    let peak = 0;
+    const store: Store = {
+      ...memoryStore(),
+      async put(_, chunks) {
+        for await (const chunk of chunks) peak = Math.max(peak, held() - chunk.length / (1 << 20));
+        return {};
+      },
+    };
+    const checkpoints = openCheckpoints(store);
+    const before = held();
+    for (const step of [1, 2, 3, 4, 5]) {
+      const saving = checkpoints.save({ params, optimizers: {}, step });
+      peak = Math.max(peak, held());
+      await saving;
+    }
+    expect(peak - before).toBeGreaterThan(90);
+    expect(peak - before).toBeLessThan(96 + 64);
+  },
+);

@@ -13,6 +13,7 @@ import {
 } from "@tensorjar/checkpoint";
 import { describe, expect, test } from "vitest";
 import { expectError, random } from "../../../tooling/testing.js";
+import { nextTurn } from "../src/turn.js";
 import { faultyStore, gatedStore } from "./faulty-store.js";
 import { adamState, content, copyOf, gather } from "./support.js";
 
@@ -336,13 +337,11 @@ describe("a save in the background", () => {
   test("handles at most 8 MiB in one step of the thread, in chunks of at most that", async () => {
     let turn = 0;
     let running = true;
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
+    const tick = (): void => {
       turn++;
-      if (running) port2.postMessage(0);
-      else port1.close();
+      if (running) void nextTurn().then(tick);
     };
-    port2.postMessage(0);
+    tick();
     const byTurn = new Map<number, number>();
     let largest = 0;
     let total = 0;
