@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { decodeNpy, fileSink, fileSource, openNpy, writeNpy } from "@tensorjar/npy/node";
-import { swapBytes } from "../../packages/npy/dist/bytes.js";
+import { swapBytes } from "../../packages/npy/dist/swap.js";
 
 export const load = ({ path }) => ({
   async run() {

@@ -1,6 +1,7 @@
 import type { ByteSource } from "@tensorjar/core";
 import { abortable, allocate } from "@tensorjar/core/codec";
-import { cloneBytes, swapBytes } from "./bytes.js";
+import { swapBytes } from "#swap";
+import { cloneBytes } from "./bytes.js";
 import { arrayShape, type NpyReadOptions } from "./decode.js";
 import { swapSize } from "./descr.js";
 import { fortranToC } from "./fortran.js";

@@ -6,8 +6,9 @@ import {
   TensorjarError,
 } from "@tensorjar/core";
 import { isDType, quote, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
+import { swapBytes } from "#swap";
 import type { NpyArray } from "./array.js";
-import { cloneBytes, swapBytes } from "./bytes.js";
+import { cloneBytes } from "./bytes.js";
 import { type ElementType, swapSize } from "./descr.js";
 import { fortranToC } from "./fortran.js";
 import { type NpyHeader, type NpyHeaderOptions, type NpyLayout, readLayout } from "./header.js";
