@@ -4,6 +4,8 @@ export {
   type CheckpointSummary,
   type Checkpoints,
   type CheckpointsOptions,
+  type Difference,
+  diffCheckpoints,
   inspectCheckpoint,
   type Json,
   keepAny,
