@@ -1,4 +1,4 @@
-import { type ByteSource, TensorjarError } from "@tensorjar/core";
+import { type ByteSource, type Bytes, TensorjarError } from "@tensorjar/core";
 import { abortable, describe, isBytesLike, quote, toBytes } from "@tensorjar/core/codec";
 
 export interface PutOptions {
@@ -89,7 +89,7 @@ export async function* checkedChunks(
   name: string,
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   { size, signal }: PutOptions,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+): AsyncGenerator<Bytes, void, undefined> {
   signal?.throwIfAborted();
   const iterator = iteratorOf(chunks);
   let written = 0;
@@ -109,7 +109,7 @@ export async function* checkedChunks(
       const bytes = toBytes(given);
       written += bytes.length;
       if (size !== undefined && written > size) throw wrongSize(name, size, written);
-      yield bytes as Uint8Array<ArrayBuffer>; // no consumer tells shared memory from other memory: all copy or write it
+      yield bytes as Bytes; // no consumer tells shared memory from other memory: all copy or write it
     }
     done = true;
   } finally {
