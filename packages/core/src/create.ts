@@ -150,12 +150,6 @@ export function zeros<D extends DType = "float32">(
   dtype?: D,
 ): TensorOf<D>;
 export function zeros(shape: readonly number[], dtype: DType = "float32"): TensorOf<DType> {
-  if (!Array.isArray(shape)) {
-    throw new TensorjarError(
-      "invalid-shape",
-      `the shape is ${describe(shape)}, not an array of integers`,
-    );
-  }
   elementCount(shape);
   return tensorFromBytes(dtype, [...shape], allocate(byteLength(dtype, shape)));
 }

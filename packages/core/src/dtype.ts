@@ -1,4 +1,4 @@
-import { quote, TensorjarError } from "./error.js";
+import { describe, quote, TensorjarError } from "./error.js";
 
 /** Element types by the names of NumPy and ml_dtypes. */
 export type DType =
@@ -114,7 +114,7 @@ function checkDType(dtype: unknown): asserts dtype is DType {
   if (isDType(dtype)) return;
   throw new TensorjarError(
     "invalid-dtype",
-    `${typeof dtype === "string" ? quote(dtype) : String(dtype)} is not a dtype`,
+    `${typeof dtype === "string" ? quote(dtype) : describe(dtype)} is not a dtype`,
     {
       actual: dtype,
       hint: "use a NumPy or ml_dtypes name such as float32 or bfloat16",
@@ -141,11 +141,17 @@ export function dataConstructor<D extends DType>(dtype: D): DataConstructor<Data
  * reached from left to right, even where a later dimension is 0.
  */
 export function elementCount(shape: readonly number[]): number {
+  if (!Array.isArray(shape)) {
+    throw new TensorjarError(
+      "invalid-shape",
+      `the shape is ${describe(shape)}, not an array of integers`,
+    );
+  }
   let count = 1;
   for (let axis = 0; axis < shape.length; axis++) {
     const dim = shape[axis];
     if (typeof dim !== "number" || !Number.isSafeInteger(dim) || dim < 0) {
-      throw new TensorjarError("invalid-shape", `axis ${axis} of a shape is ${String(dim)}`, {
+      throw new TensorjarError("invalid-shape", `axis ${axis} of a shape is ${describe(dim)}`, {
         expected: "an integer from 0 to 2^53-1",
         actual: dim,
         hint: "dimensions are integers from 0 to 2^53-1",

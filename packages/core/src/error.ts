@@ -84,6 +84,7 @@ export function isTensorjarError<C extends ErrorCode = ErrorCode>(
 
 /** A name from a file or a caller as it stands in messages: quoted, escaped and never longer than a line. */
 export function quote(name: string): string {
+  if (typeof name !== "string") return describe(name); // callers in JavaScript give anything
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 97)}...` : name);
 }
 

@@ -1,3 +1,5 @@
+import { describe, TensorjarError } from "./error.js";
+
 /** Work of a known weight in bytes. */
 export interface OrderedTask<T> {
   readonly bytes: number;
@@ -9,12 +11,19 @@ const maxBytesAhead = 64 << 20;
 
 /**
  * The results of `tasks` in their order; up to `concurrency` run at once, while their bytes stay within 64 MiB.
- * When one fails or the consumer stops, no further task starts.
+ * When one fails or the consumer stops, no further task starts. Throws `invalid-argument` for another concurrency.
  */
 export async function* inOrder<T>(
   tasks: Iterable<OrderedTask<T>>,
   concurrency = 4,
 ): AsyncGenerator<T> {
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw new TensorjarError("invalid-argument", `concurrency is ${describe(concurrency)}`, {
+      name: "concurrency",
+      expected: "an integer of at least 1",
+      actual: concurrency,
+    });
+  }
   const running: { bytes: number; result: Promise<T> }[] = [];
   let bytes = 0;
   const next = (): Promise<T> => {

@@ -12,7 +12,7 @@ export type Named<T> =
  * which UTF-8 cannot hold) and `invalid-argument`; `what` says what the names stand for.
  */
 export function namedEntries<T>(named: Named<T>, what = "tensors"): [string, T][] {
-  if (typeof named !== "object" || named === null || isTensor(named)) {
+  if (typeof named !== "object" || named === null || isTensor(named) || ArrayBuffer.isView(named)) {
     throw new TensorjarError(
       "invalid-argument",
       `expected ${what} by name, got ${isTensor(named) ? "a single tensor" : describe(named)}`,

@@ -1,6 +1,6 @@
 import { abortable } from "./abort.js";
 import { TensorjarError } from "./error.js";
-import type { ByteSource } from "./source.js";
+import { type ByteSource, toSource } from "./source.js";
 import type { Progress } from "./tensor-file.js";
 
 export interface ReadChunksOptions {
@@ -21,9 +21,11 @@ const chunkLength = 8 << 20;
  * is none or not there, with `signal.reason`, and with what the source rejects with. The source stays open.
  */
 export async function* readChunks(
-  source: ByteSource,
-  { start = 0, end = source.size, signal, onProgress }: ReadChunksOptions = {},
+  given: ByteSource,
+  options: ReadChunksOptions = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const source = await toSource(given); // one that gives less than was asked for would never end
+  const { start = 0, end = source.size, signal, onProgress } = options;
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start) {
     throw new TensorjarError(
       "invalid-argument",

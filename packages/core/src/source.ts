@@ -53,7 +53,8 @@ function strictSource(size: number, read: Read, close?: () => Promise<void>): By
       const { into, signal } = options;
       signal?.throwIfAborted();
       checkRange(size, offset, length, into);
-      const bytes = toBytes(await abortable(read(offset, length, options), signal));
+      const reading = Promise.resolve(read(offset, length, options)); // also of a source that answers at once
+      const bytes = toBytes(await abortable(reading, signal));
       if (bytes.length !== length) {
         throw new TensorjarError(
           bytes.length < length ? "truncated" : "invalid-argument",
@@ -94,8 +95,11 @@ export function isBlob(value: unknown): value is Blob {
 /** Bytes read from a Blob at a time, so that a large read never holds its bytes twice. */
 const blobPiece = 8 << 20;
 
-/** A source over a `Blob` or `File`. A file that changed on disk is `source-changed`. */
+/** A source over a `Blob` or `File`. Throws `invalid-argument` for anything else; a file that changed on disk is `source-changed`. */
 export function blobSource(blob: Blob): ByteSource {
+  if (!isBlob(blob)) {
+    throw new TensorjarError("invalid-argument", `expected a Blob, got ${describe(blob)}`);
+  }
   return strictSource(blob.size, async (offset, length, { into, signal } = {}) => {
     const target = (into ?? allocate(length)).subarray(0, length);
     for (let done = 0; done < length && !signal?.aborted; done += blobPiece) {

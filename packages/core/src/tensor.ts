@@ -37,11 +37,20 @@ export function isBytesLike(value: unknown): value is BytesLike {
   return ArrayBuffer.isView(value) || /^(Shared)?ArrayBuffer$/.test(classTag(value));
 }
 
-/** A plain `Uint8Array` on the same memory. Throws `invalid-argument` for what is not bytes. */
+/** A plain `Uint8Array` on the same memory. Throws `invalid-argument` for what is not bytes or was transferred. */
 export function toBytes(bytes: BytesLike): Uint8Array {
-  if (ArrayBuffer.isView(bytes))
-    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (isBytesLike(bytes)) return new Uint8Array(bytes);
+  try {
+    if (ArrayBuffer.isView(bytes))
+      return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (isBytesLike(bytes)) return new Uint8Array(bytes);
+  } catch (cause) {
+    throw new TensorjarError(
+      "invalid-argument",
+      `the memory of ${describe(bytes)} is detached`,
+      { hint: "it was transferred: use it where it went, or transfer a copy" },
+      { cause },
+    );
+  }
   throw new TensorjarError(
     "invalid-argument",
     `expected bytes (an ArrayBuffer or a view on one), got ${describe(bytes)}`,
@@ -62,10 +71,12 @@ export function allocate(length: number): Bytes {
   }
 }
 
-/** The memory of a tensor's data as bytes, in C order, little-endian: a view, also for a part of a larger buffer. */
+/**
+ * The memory of a tensor's data as bytes, in C order, little-endian: a view, also for a part of a larger buffer.
+ * Throws `invalid-argument` for memory that was transferred.
+ */
 export function tensorBytes(tensor: { readonly data: ArrayBufferView }): Uint8Array {
-  const { data } = tensor;
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return toBytes(tensor.data);
 }
 
 /**
@@ -113,7 +124,7 @@ export function checkTensor(value: unknown, name = ""): number {
   if (!isDType(dtype)) {
     throw new TensorjarError(
       "invalid-dtype",
-      `${what} has the dtype ${typeof dtype === "string" ? quote(dtype) : String(dtype)}, which no tensor has`,
+      `${what} has the dtype ${typeof dtype === "string" ? quote(dtype) : describe(dtype)}, which no tensor has`,
       {
         ...named,
         actual: dtype,
@@ -140,6 +151,7 @@ export function checkTensor(value: unknown, name = ""): number {
       },
     );
   }
+  if (data.byteLength === 0) toBytes(data); // throws for memory that was transferred
   let expected: number;
   try {
     expected = byteLength(dtype, shape);
@@ -174,11 +186,11 @@ export function isTensor(x: unknown): x is Tensor {
 
 /** The same tensor, narrowed to one dtype. Throws `invalid-dtype` for another one, `not-found` for `undefined`. */
 export function ofType<D extends DType>(t: AnyArray, dtype: D): TensorOf<D> {
-  if (t === undefined) throw missingTensor();
+  if (t === undefined || t === null) throw missingTensor();
   if (t.dtype !== dtype) {
     throw new TensorjarError(
       "invalid-dtype",
-      `expected a tensor of ${dtype}, got ${quote(String(t.dtype))}`,
+      `expected a tensor of ${dtype}, got ${quote(t.dtype)}`,
       {
         expected: dtype,
         actual: t.dtype,
