@@ -27,7 +27,7 @@ export interface RestoreOptions extends VerifyOptions {
   /** The path in the state for a path in the file, both as problems name them: `params.PATH`, `optimizers.NAME.SLOT.PATH`. */
   rename?: (file: string) => string;
   /** How an `.npz` was told to call what the tree calls otherwise. */
-  names?: NonNullable<SnapshotOptions["names"]>;
+  names?: SnapshotOptions["names"];
 }
 
 /**
