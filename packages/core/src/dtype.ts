@@ -1,4 +1,4 @@
-import { describe, quote, TensorjarError } from "./error.js";
+import { describe, tensorError } from "./error.js";
 
 /** Element types by the names of NumPy and ml_dtypes. */
 export type DType =
@@ -66,33 +66,30 @@ export interface DataConstructor<T> {
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): T;
 }
 
-/** Bits of one element, its kind, and the array that holds it. */
-type Row<T> = readonly [bits: number, kind: DTypeKind, array: DataConstructor<T>];
-
-const rows: { readonly [D in DType]: Row<DataMap[D]> } = {
-  bool: [8, "bool", Uint8Array],
-  int8: [8, "int", Int8Array],
-  uint8: [8, "uint", Uint8Array],
-  int16: [16, "int", Int16Array],
-  uint16: [16, "uint", Uint16Array],
-  int32: [32, "int", Int32Array],
-  uint32: [32, "uint", Uint32Array],
-  int64: [64, "int", BigInt64Array],
-  uint64: [64, "uint", BigUint64Array],
-  float16: [16, "float", Uint16Array],
-  bfloat16: [16, "float", Uint16Array],
-  float32: [32, "float", Float32Array],
-  float64: [64, "float", Float64Array],
-  complex64: [64, "complex", Float32Array],
-  complex128: [128, "complex", Float64Array],
-  float8_e4m3fn: [8, "float", Uint8Array],
-  float8_e5m2: [8, "float", Uint8Array],
-  float8_e8m0fnu: [8, "float", Uint8Array],
-  float8_e4m3fnuz: [8, "float", Uint8Array],
-  float8_e5m2fnuz: [8, "float", Uint8Array],
-  float6_e2m3fn: [6, "float", Uint8Array],
-  float6_e3m2fn: [6, "float", Uint8Array],
-  float4_e2m1fn: [4, "float", Uint8Array],
+const arrays: { readonly [D in DType]: DataConstructor<DataMap[D]> } = {
+  bool: Uint8Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  complex64: Float32Array,
+  complex128: Float64Array,
+  float8_e4m3fn: Uint8Array,
+  float8_e5m2: Uint8Array,
+  float8_e8m0fnu: Uint8Array,
+  float8_e4m3fnuz: Uint8Array,
+  float8_e5m2fnuz: Uint8Array,
+  float6_e2m3fn: Uint8Array,
+  float6_e3m2fn: Uint8Array,
+  float4_e2m1fn: Uint8Array,
 };
 
 export interface DTypeInfo {
@@ -107,89 +104,86 @@ export interface DTypeInfo {
 
 /** Whether `dtype` names an element type. */
 export function isDType(dtype: unknown): dtype is DType {
-  return typeof dtype === "string" && Object.hasOwn(rows, dtype);
+  return typeof dtype === "string" && Object.hasOwn(arrays, dtype);
 }
 
-function checkDType(dtype: unknown): asserts dtype is DType {
-  if (isDType(dtype)) return;
-  throw new TensorjarError(
-    "invalid-dtype",
-    `${typeof dtype === "string" ? quote(dtype) : describe(dtype)} is not a dtype`,
-    {
-      actual: dtype,
-      hint: "use a NumPy or ml_dtypes name such as float32 or bfloat16",
-    },
-  );
-}
+const infos = new Map<DType, DTypeInfo>();
 
 /** Size and kind of a dtype's elements. Throws `invalid-dtype`. */
 export function dtypeInfo(dtype: DType): DTypeInfo {
-  checkDType(dtype);
-  const [bits, kind] = rows[dtype];
-  return { bits, bytes: bits / 8, components: kind === "complex" ? 2 : 1, kind };
+  let info = infos.get(dtype);
+  if (info === undefined) {
+    dataConstructor(dtype);
+    // The names tell: their first number is that of the bits.
+    const bits = Number(/\d+/.exec(dtype) ?? 8);
+    const kind = (/u?int|float|complex/.exec(dtype)?.[0] ?? "bool") as DTypeKind;
+    info = Object.freeze({ bits, bytes: bits / 8, components: kind === "complex" ? 2 : 1, kind });
+    infos.set(dtype, info);
+  }
+  return info;
 }
 
-/** The typed array class that holds a dtype. Throws `invalid-dtype`. */
-export function dataConstructor<D extends DType>(dtype: D): DataConstructor<DataMap[D]> {
-  checkDType(dtype);
-  return rows[dtype][2];
+/** The typed array class that holds a dtype. `name` is what messages call the tensor. Throws `invalid-dtype`. */
+export function dataConstructor<D extends DType>(
+  dtype: D,
+  name?: string,
+): DataConstructor<DataMap[D]> {
+  if (isDType(dtype)) return arrays[dtype];
+  throw tensorError(name, "invalid-dtype", `${describe(dtype)} is no dtype`, {
+    actual: dtype,
+    hint: "use a name of NumPy or ml_dtypes, such as float32 or bfloat16",
+  });
 }
 
 /**
- * Number of elements of a shape; 1 for a scalar (`[]`).
+ * Number of elements of a shape; 1 for a scalar (`[]`). `name` is what messages call the tensor.
  * Throws `invalid-shape` for a dimension that is no integer from 0 to 2^53−1, and for a product past 2^53−1
  * reached from left to right, even where a later dimension is 0.
  */
-export function elementCount(shape: readonly number[]): number {
-  if (!Array.isArray(shape)) {
-    throw new TensorjarError(
-      "invalid-shape",
-      `the shape is ${describe(shape)}, not an array of integers`,
-    );
-  }
+export function elementCount(shape: readonly number[], name?: string): number {
+  if (!Array.isArray(shape)) throw wrongShape(name, "the shape", describe(shape), shape);
   let count = 1;
   for (let axis = 0; axis < shape.length; axis++) {
-    const dim = shape[axis];
-    if (typeof dim !== "number" || !Number.isSafeInteger(dim) || dim < 0) {
-      throw new TensorjarError("invalid-shape", `axis ${axis} of a shape is ${describe(dim)}`, {
-        expected: "an integer from 0 to 2^53-1",
-        actual: dim,
-        hint: "dimensions are integers from 0 to 2^53-1",
-      });
-    }
+    const dim: unknown = shape[axis];
+    if (typeof dim !== "number" || !Number.isSafeInteger(dim) || dim < 0)
+      throw wrongShape(name, `axis ${axis} of the shape`, describe(dim), dim);
     count *= dim;
-    if (count > Number.MAX_SAFE_INTEGER) throw tooLarge(shape);
+    if (count > Number.MAX_SAFE_INTEGER) throw tooLarge(name, shape);
   }
   return count;
 }
 
-function tooLarge(shape: readonly number[]): TensorjarError {
-  return new TensorjarError(
-    "invalid-shape",
-    `the shape ${shapeText(shape)} is larger than 2^53-1`,
-    { actual: shape },
-  );
+function tooLarge(name: string | undefined, shape: readonly number[]): Error {
+  return wrongShape(name, `the shape ${shapeText(shape)}`, "too large", shape);
+}
+
+function wrongShape(name: string | undefined, what: string, is: string, actual: unknown): Error {
+  return tensorError(name, "invalid-shape", `${what} is ${is}`, {
+    actual,
+    hint: "dimensions and their product are integers from 0 to 2^53-1",
+  });
 }
 
 /** Bytes of an array, exactly. Throws `invalid-shape` (also where packed elements do not fill whole bytes) and `invalid-dtype`. */
-export function byteLength(dtype: DType, shape: readonly number[]): number {
+export function byteLength(dtype: DType, shape: readonly number[], name?: string): number {
   const { bits } = dtypeInfo(dtype);
-  const count = elementCount(shape);
+  const count = elementCount(shape, name);
   const rest = (count % 8) * bits;
   if (rest % 8 !== 0) {
-    throw new TensorjarError(
+    throw tensorError(
+      name,
       "invalid-shape",
-      `${count} elements of ${dtype} at ${bits} bits do not fill whole bytes`,
+      `${count} elements of ${dtype} do not fill whole bytes`,
       { expected: `a multiple of ${bits === 6 ? 4 : 2} elements`, actual: count },
     );
   }
   const bytes = Math.floor(count / 8) * bits + rest / 8;
-  if (bytes > Number.MAX_SAFE_INTEGER) throw tooLarge(shape);
+  if (bytes > Number.MAX_SAFE_INTEGER) throw tooLarge(name, shape);
   return bytes;
 }
 
 /** A shape as it stands in messages: `(2, 3)`, cut after 16 axes. */
 export function shapeText(shape: readonly number[]): string {
-  const shown = shape.slice(0, 16).join(", ");
-  return `(${shown}${shape.length > 16 ? ", ..." : shape.length === 1 ? "," : ""})`;
+  const more = shape.length > 16 ? ", ..." : shape.length === 1 ? "," : "";
+  return `(${shape.slice(0, 16).join(", ")}${more})`;
 }

@@ -42,7 +42,7 @@ export function dropAliases(
         },
       );
     }
-    const end = Math.max(...group.map((placed) => placed.end));
+    const end = group.reduce((most, placed) => Math.max(most, placed.end), 0);
     const kept = group
       .filter((placed) => placed.begin === first.begin && placed.end === end)
       .map((placed) => placed.entry)

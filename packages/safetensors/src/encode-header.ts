@@ -19,7 +19,12 @@ export function encodeSafetensorsHeader(
   { dataAlignment = 8 }: { dataAlignment?: number } = {},
 ): Bytes {
   if (
-    !(dataAlignment >= 1 && dataAlignment <= 2 ** 20 && Number.isInteger(Math.log2(dataAlignment)))
+    !(
+      Number.isInteger(dataAlignment) &&
+      dataAlignment >= 1 &&
+      dataAlignment <= 2 ** 20 &&
+      Number.isInteger(Math.log2(dataAlignment))
+    )
   ) {
     throw new TensorjarError("invalid-argument", `dataAlignment is ${describe(dataAlignment)}`, {
       expected: "a power of two up to 1,048,576",
@@ -81,7 +86,13 @@ function metadataMember([key, value]: [string, string]): string {
 }
 
 function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] {
-  const [name, { dtype }] = entry;
+  const [name, info] = entry;
+  if (typeof info !== "object" || info === null) {
+    throw tensorError("invalid-argument", name, `is ${describe(info)}`, {
+      hint: "give { dtype, shape, begin, end }",
+    });
+  }
+  const { dtype } = info;
   if (name === "__metadata__") {
     throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
   }

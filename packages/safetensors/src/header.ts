@@ -1,5 +1,5 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
-import { notThisFormat, toBytes } from "@tensorjar/core/codec";
+import { describe, notThisFormat, toBytes } from "@tensorjar/core/codec";
 import { parseHeader, type SafetensorsInfo } from "./header-parser.js";
 import { checkLayout, tensorError } from "./layout.js";
 
@@ -31,6 +31,13 @@ export function dataStart(head: Uint8Array, size: number, limit: number = maxHea
   }
   const length = size < 8 ? 0n : new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
   const start = 8 + Number(length);
+  if (typeof limit !== "number" || !(limit >= 0)) {
+    throw new TensorjarError("invalid-argument", `maxHeaderLength is ${describe(limit)}`, {
+      name: "maxHeaderLength",
+      expected: "a number of bytes",
+      actual: limit,
+    });
+  }
   const most = Math.min(limit, maxText);
   if (start - 8 > most) {
     throw new TensorjarError(

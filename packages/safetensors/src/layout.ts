@@ -1,5 +1,5 @@
 import { type DType, dtypeInfo, TensorjarError } from "@tensorjar/core";
-import { quote, shapeText } from "@tensorjar/core/codec";
+import { describe, quote, shapeText } from "@tensorjar/core/codec";
 import type { SafetensorsInfo } from "./header-parser.js";
 
 /**
@@ -53,15 +53,15 @@ function bytesOf({ dtype, shape }: Shaped): number {
     bits = dtypeInfo(dtype).bits;
     bitsOf.set(dtype, bits);
   }
-  let bytes = bits / 8;
+  if (!Array.isArray(shape)) return Number.NaN;
   let count = 1;
   for (let axis = 0; axis < shape.length; axis++) {
     const dim = shape[axis] as number; // axis is within shape
+    if (!Number.isSafeInteger(dim) || dim < 0) return Number.NaN;
     count *= dim;
-    if (!Number.isSafeInteger(dim) || !(dim >= 0) || !Number.isSafeInteger(count))
-      bytes = Number.NaN;
+    if (!Number.isSafeInteger(count)) return Number.NaN;
   }
-  bytes *= count;
+  const bytes = (bits / 8) * count;
   return Number.isSafeInteger(bytes) ? bytes : Number.NaN;
 }
 
@@ -81,7 +81,7 @@ function invalidShape(name: string, { dtype, shape }: Shaped): TensorjarError {
   return tensorError(
     "invalid-shape",
     name,
-    `of ${dtype} cannot have the shape ${shapeText(shape)}`,
+    `of ${dtype} cannot have the shape ${Array.isArray(shape) ? shapeText(shape) : describe(shape)}`,
     {
       actual: shape,
       hint: "dimensions, elements and whole bytes are integers from 0 to 2^53-1",

@@ -1,5 +1,5 @@
 import { TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
+import { describe, quote } from "@tensorjar/core/codec";
 
 /** Whether a tensor is among `names`, all of them being there. Throws `not-found` for one that is not. */
 export function selectNames(
@@ -7,9 +7,21 @@ export function selectNames(
   names: Iterable<string> | undefined,
 ): (name: string) => boolean {
   if (names === undefined) return () => true;
-  const wanted = new Set(names);
+  const wanted = nameSet(names);
   for (const name of wanted) lookUp(tensors, name);
   return (name) => wanted.has(name);
+}
+
+/** The names asked for. Throws `invalid-argument` for what is no list. */
+export function nameSet(names: Iterable<string>): Set<string> {
+  const given: unknown = names;
+  if (Array.isArray(given) || (typeof given === "object" && Symbol.iterator in Object(given))) {
+    return new Set(names);
+  }
+  throw new TensorjarError("invalid-argument", `names is ${describe(given)}, no list of names`, {
+    name: "names",
+    hint: 'give an array of names, such as ["x"]',
+  });
 }
 
 /** What is called `name`. Throws `not-found`, naming what comes near. */
@@ -17,9 +29,12 @@ export function lookUp<T>(tensors: ReadonlyMap<string, T>, name: string): T {
   const found = tensors.get(name);
   if (found !== undefined) return found;
   const all = [...tensors.keys()];
-  const near = all.filter((other) => other.endsWith(name) || `${name}`.endsWith(other));
+  const near =
+    typeof name === "string"
+      ? all.filter((other) => other.endsWith(name) || name.endsWith(other))
+      : [];
   const shown = (near.length > 0 ? near : all).slice(0, 3).map(quote).join(", ");
-  throw new TensorjarError("not-found", `there is no tensor ${quote(`${name}`)}`, {
+  throw new TensorjarError("not-found", `there is no tensor ${quote(name)}`, {
     name,
     hint: shown === "" ? "there are no tensors" : `there is ${shown}`,
   });

@@ -8,7 +8,7 @@ import {
   TensorjarError,
 } from "@tensorjar/core";
 import { quote, tensorBytes, tensorFromBytes, toSource } from "@tensorjar/core/codec";
-import { lookUp } from "./names.js";
+import { lookUp, nameSet } from "./names.js";
 import { openSafetensors, type SafetensorsFile } from "./open.js";
 import { parseShardIndex } from "./shard-index.js";
 
@@ -70,10 +70,12 @@ export async function openShardedSafetensors(
   ): AsyncGenerator<[string, Tensor]> {
     const { onProgress, ...rest } = options;
     const asked = new Map<string, Map<string, string[]>>();
-    for (const name of new Set(names ?? places.keys())) {
+    for (const name of nameSet(names ?? places.keys())) {
       const place = lookUp(places, name);
       const inShard = asked.get(place.file) ?? new Map<string, string[]>();
-      inShard.set(place.name, [...(inShard.get(place.name) ?? []), name]);
+      const others = inShard.get(place.name);
+      if (others === undefined) inShard.set(place.name, [name]);
+      else others.push(name);
       asked.set(place.file, inShard);
     }
     let total = 0;

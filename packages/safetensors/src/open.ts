@@ -10,7 +10,7 @@ import { allocate, inOrder, tensorFromBytes } from "@tensorjar/core/codec";
 import type { SafetensorsHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { byPlace } from "./layout.js";
-import { lookUp } from "./names.js";
+import { lookUp, nameSet } from "./names.js";
 import { openHeader, type SafetensorsOpenOptions } from "./open-header.js";
 import { type Selection, sliceByteRanges } from "./slice.js";
 
@@ -59,7 +59,7 @@ function fileOf(
   const select = (names?: Iterable<string>): readonly Member[] =>
     names === undefined
       ? [...tensors]
-      : [...new Set(names)]
+      : [...nameSet(names)]
           .map((name): Member => [name, find(name)])
           .sort(([, a], [, b]) => byPlace(a, b));
 

@@ -45,7 +45,7 @@ export function parseShardIndex(text: string | BytesLike): ShardIndex {
 
 /** Throws `invalid-name` for what could lead out of the model's folder. */
 export function checkFileName(name: string): string {
-  let plain = name.length > 1000 ? "" : name;
+  let plain = typeof name !== "string" || name.length > 1000 ? "" : name;
   try {
     for (let before = ""; before !== plain; ) {
       before = plain;

@@ -32,7 +32,7 @@ export async function writeShardedSafetensors(
   options: ShardedWriteOptions = {},
 ): Promise<void> {
   const { maxShardBytes = 5_000_000_000, prefix = "model" } = options;
-  if (!(maxShardBytes > 0)) {
+  if (typeof maxShardBytes !== "number" || !(maxShardBytes > 0)) {
     throw new TensorjarError("invalid-argument", `maxShardBytes is ${describe(maxShardBytes)}`, {
       hint: "give a number of bytes, such as 5_000_000_000",
     });
