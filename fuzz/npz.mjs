@@ -1,24 +1,13 @@
 // Mutates small archives and reads each by decodeNpz and openNpz: it is read or refused with a TensorjarError, in time,
 // and every archive that is read can be written and read again.
 // node fuzz/npz.mjs [--count 100000] [--seed 1]; the packages must be built.
-import { parseArgs } from "node:util";
 import { decodeNpz, encodeNpz, isTensorjarError, openNpz, tensor } from "@tensorjar/npz";
 import { strToU8, zipSync } from "fflate";
+import { options, random } from "./random.mjs";
 
-const { values } = parseArgs({
-  options: { count: { type: "string", default: "100000" }, seed: { type: "string", default: "1" } },
-});
-const count = Number(values.count);
-let state = Number(values.seed) >>> 0;
-
-/** An integer from 0 to `limit`, without it. */
-function below(limit) {
-  state = (state + 0x9e3779b9) >>> 0;
-  let z = state;
-  z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
-  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-  return ((z ^ (z >>> 15)) >>> 0) % limit;
-}
+const { count, seed } = options(100000);
+const stream = random(seed);
+const { below } = stream;
 
 const arrays = {
   w: tensor(Float32Array.of(1, 2, 3)),
@@ -69,7 +58,7 @@ function mutate(bytes) {
 const codes = new Map();
 let slowest = 0;
 for (let i = 0; i < count; i++) {
-  const before = state;
+  const before = stream.state;
   const bytes = mutate(seeds[below(seeds.length)]);
   const start = performance.now();
   let code = "read";

@@ -1,7 +1,6 @@
 // Mutates small safetensors files and shard indexes and reads each by decodeSafetensors, openSafetensors and
 // openShardedSafetensors: it is read, alike by all, or refused with a TensorjarError, in time.
 // node fuzz/safetensors.mjs [--count 200000] [--seed 1]; the packages must be built.
-import { parseArgs } from "node:util";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -11,21 +10,11 @@ import {
   parseSafetensorsHeader,
   tensor,
 } from "@tensorjar/safetensors";
+import { options, random } from "./random.mjs";
 
-const { values } = parseArgs({
-  options: { count: { type: "string", default: "200000" }, seed: { type: "string", default: "1" } },
-});
-const count = Number(values.count);
-let state = Number(values.seed) >>> 0;
-
-/** An integer from 0 to `limit`, without it. */
-function below(limit) {
-  state = (state + 0x9e3779b9) >>> 0;
-  let z = state;
-  z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
-  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-  return ((z ^ (z >>> 15)) >>> 0) % limit;
-}
+const { count, seed } = options(200000);
+const stream = random(seed);
+const { below } = stream;
 
 const utf8 = new TextEncoder();
 function fileOf(header, length) {
@@ -173,9 +162,7 @@ for (let run = 0; run < count; run++) {
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
     if (performance.now() - started > slowest) throw new Error("too slow");
   } catch (error) {
-    console.error(
-      `run ${run} of seed ${values.seed}, base64:\n${Buffer.from(bytes).toString("base64")}`,
-    );
+    console.error(`run ${run} of seed ${seed}, base64:\n${Buffer.from(bytes).toString("base64")}`);
     throw error;
   }
 }

@@ -6,11 +6,9 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../fuzz/", import.meta.url));
 const [count = "20000", seed = "1"] = process.argv.slice(2);
-const programs = readdirSync(folder).filter((file) => /^(?!kill).*\.mjs$/.test(file));
+const programs = readdirSync(folder).filter((file) => /^(?!kill|random).*\.mjs$/.test(file));
 const options = ["--count", count, "--seed", seed];
-const runs = programs
-  .sort()
-  .map((file) => [file, ...(file === "npy.mjs" ? [count, seed] : options)]);
+const runs = programs.sort().map((file) => [file, ...options]);
 runs.push(["kill.mjs", "--kills", String(Math.ceil(Number(count) / 1000)), "--seed", seed]);
 
 for (const [file, ...args] of runs) {
