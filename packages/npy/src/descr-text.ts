@@ -69,6 +69,11 @@ function structText({ itemSize, fields }: ElementType, asVoid: boolean): string 
     end = to;
   };
   for (const field of fields) {
+    if (!Array.isArray(field?.shape)) {
+      throw new TensorjarError("invalid-argument", "a field of a struct has no shape", {
+        hint: "a field is { name, dtype, itemSize, byteOrder, offset, shape }",
+      });
+    }
     const { name, title, offset, shape } = field;
     const where = `field ${typeof name === "string" ? quote(name) : describe(name)}`;
     for (const label of title === undefined ? [name] : [name, title]) {

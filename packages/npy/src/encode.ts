@@ -84,6 +84,13 @@ function contentOf(array: NpyArray): { element: ElementType; data: Uint8Array } 
     throw wrongData(dtype, array.data, `a ${wanted}`);
   }
   const data = tensorBytes(array);
+  if (!Number.isSafeInteger(element.itemSize) || element.itemSize < 0) {
+    throw new TensorjarError(
+      "invalid-dtype",
+      `the items of an array of dtype ${dtype} have ${describe(element.itemSize)} bytes`,
+      { expected: "an integer from 0", actual: element.itemSize },
+    );
+  }
   const expected = count * element.itemSize;
   if (data.length !== expected) throw wrongLength(dtype, expected, data.length, "bytes");
   return { element, data };

@@ -21,6 +21,8 @@ const word = /[\w.]{1,4300}/y;
 const integer = /^(?:0x(?:_?[\da-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|[1-9](?:_?\d)*|0(?:_?0)*)$/i;
 const stringStart = /([ur]?)("""|'''|"|')/iy;
 const numericEscape = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3}))/y;
+/** How NumPy 2 prints a scalar: writers that print shapes leave it in them. */
+const numpyScalar = /^(?:np|numpy)\.u?int\d*\(/;
 const constants = new Map([
   ["True", true],
   ["False", false],
@@ -30,7 +32,7 @@ const constants = new Map([
 /**
  * The value of a Python literal as `ast.literal_eval` reads it; nothing is evaluated. What no header can hold
  * (floats, complex numbers, bytes, sets, keys other than strings) is refused. `longs` admits Python 2's `3L`.
- * Throws `invalid-header`.
+ * Throws `invalid-header`, and `invalid-shape` for a NumPy scalar within, such as `np.int64(3)`.
  */
 export function parseLiteral(source: string, longs = false): Literal {
   const text = source.replace(/\r\n?/g, "\n");
@@ -39,7 +41,7 @@ export function parseLiteral(source: string, longs = false): Literal {
 
   const unexpected = (): TensorjarError =>
     new TensorjarError(
-      "invalid-header",
+      depth > 1 && numpyScalar.test(text.slice(at, at + 20)) ? "invalid-shape" : "invalid-header",
       `the header is no Python literal at character ${at}: ${quote(text.slice(at, at + 20))}`,
     );
 

@@ -11,6 +11,7 @@ import {
 import {
   abortable,
   allocate,
+  describe,
   notThisFormat,
   quote,
   shapeText,
@@ -144,6 +145,9 @@ function npyFile(
     names: Iterable<string> = [""],
     { signal, onProgress }: ReadOptions = {},
   ) {
+    if (typeof names !== "object" || names === null || !(Symbol.iterator in names)) {
+      throw new TensorjarError("invalid-argument", `names is ${describe(names)}, no list of names`);
+    }
     for (const name of names) {
       checkName(name);
       const array = await read(layout, header.dataOffset, signal);

@@ -34,6 +34,7 @@ export function createNpyWriter<D extends DType>(
 ): NpyWriter<D> {
   const { bytes: itemSize } = dtypeInfo(dtype);
   const descr = descrText({ dtype, itemSize, byteOrder: "little" });
+  byteLength(dtype, rowShape);
   const shape = [...rowShape]; // the caller's may change
   byteLength(dtype, [rows ?? 0, ...shape]);
   const header = encodeHeader(descr, [rows ?? 0, ...shape]);
