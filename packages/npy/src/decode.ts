@@ -68,16 +68,17 @@ function decodeFirst(
 
 /** Throws `invalid-argument` for a value that no option has. */
 export function checkReadOptions({ fortranOrder = "to-c", voidAs }: NpyReadOptions): void {
-  const check = (name: string, actual: unknown, fits: boolean): void => {
-    if (fits) return;
-    throw new TensorjarError("invalid-argument", `the option ${name} is ${String(actual)}`, {
-      name,
-      actual,
-    });
-  };
   const orders = ["to-c", "reverse-shape", "reject"];
-  check("fortranOrder", fortranOrder, orders.includes(fortranOrder));
-  check("voidAs", voidAs, voidAs === undefined || (isDType(voidAs) && dtypeInfo(voidAs).bits >= 8));
+  checkOption("fortranOrder", fortranOrder, orders.includes(fortranOrder));
+  const fits = voidAs === undefined || (isDType(voidAs) && dtypeInfo(voidAs).bits >= 8);
+  checkOption("voidAs", voidAs, fits);
+}
+
+/** Throws `invalid-argument` for the value of an option that is not `valid`. */
+export function checkOption(name: string, actual: unknown, valid: boolean): void {
+  if (valid) return;
+  const message = `the option ${name} is ${String(actual)}`;
+  throw new TensorjarError("invalid-argument", message, { name, actual });
 }
 
 /** Compares the data that a header declares with the `size` of its file. Throws `truncated`, `trailing-bytes`. */

@@ -2,8 +2,9 @@ import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { quote, toBytes } from "@tensorjar/core/codec";
 import { type ElementType, parseDescr } from "./descr.js";
 import { type LiteralDict, parseLiteral } from "./literal.js";
-import { notNpy } from "./other-format.js";
+import { otherFormat } from "./other-format.js";
 import { bytesOf, parseShape } from "./shape.js";
+import { decodeUtf8, latin1 } from "./text.js";
 
 export interface NpyHeader {
   readonly version: readonly [1 | 2 | 3, 0];
@@ -53,7 +54,11 @@ export function headerEnd(
   { maxHeaderLength = defaultLimit }: NpyHeaderOptions = {},
 ): { version: 1 | 2 | 3; textOffset: number; dataOffset: number } {
   if (!magic.startsWith(latin1(start.subarray(0, magic.length)))) {
-    throw notNpy(latin1(start.subarray(0, 64)));
+    const what = otherFormat(latin1(start.subarray(0, 64))) ?? "no known format";
+    throw new TensorjarError(
+      "not-this-format",
+      `this is not a NumPy .npy file (magic string \\x93NUMPY) but ${what}`,
+    );
   }
   if (start.length < 10) throw cut(10, size);
   const [version, minor] = start.subarray(magic.length);
@@ -100,8 +105,10 @@ export function readLayout(
 ): NpyLayout {
   const { version, textOffset, dataOffset } = headerEnd(bytes, size, options);
   const encoded = bytes.subarray(textOffset, dataOffset);
-  const text = version === 3 ? utf8(encoded) : latin1(encoded);
-  checkLength(text.length, options.maxHeaderLength ?? defaultLimit);
+  const text = version === 3 ? decodeUtf8(encoded) : latin1(encoded);
+  if (text === undefined) throw new TensorjarError("invalid-utf8", "the header is not UTF-8");
+  const length = version === 3 ? [...text].length : text.length; // characters as Python counts them
+  checkLength(length, options.maxHeaderLength ?? defaultLimit);
   const dict = parseLiteral(text, version < 3);
   const entries: LiteralDict = dict instanceof Map ? dict : new Map();
   const [descr, order, dims] = ["descr", "fortran_order", "shape"].map((key) => entries.get(key));
@@ -130,21 +137,6 @@ export function readLayout(
     count: bytesOf(shape, 1),
     byteLength: bytesOf(shape, element.itemSize),
   };
-}
-
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return text;
-}
-
-function utf8(bytes: Uint8Array): string {
-  try {
-    // copied, for decoders refuse shared memory
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.slice());
-  } catch (cause) {
-    throw new TensorjarError("invalid-utf8", "the header is not UTF-8", {}, { cause });
-  }
 }
 
 function invalid(message: string): TensorjarError {

@@ -1,6 +1,4 @@
-import { TensorjarError } from "@tensorjar/core";
-
-/** The formats that stand where an .npy file was expected; core's `sniff` knows more, and would fill a third of the codec's size. */
+/** The formats that stand where another was expected; core's `sniff` knows more, and would fill a third of the codec's size. */
 const formats: readonly (readonly [RegExp, string])[] = [
   [/^PK/, "a zip archive: try decodeNpz"],
   [/^\x1f\x8b/, "gzip"],
@@ -11,11 +9,7 @@ const formats: readonly (readonly [RegExp, string])[] = [
   [/^.{5}\0\0\0\s*\{/s, "safetensors"],
 ];
 
-/** The error for bytes that do not begin as an .npy file does; `text` is their start as Latin-1. */
-export function notNpy(text: string): TensorjarError {
-  const what = formats.find(([pattern]) => pattern.test(text))?.[1] ?? "no known format";
-  return new TensorjarError(
-    "not-this-format",
-    `this is not a NumPy .npy file (magic string \\x93NUMPY) but ${what}`,
-  );
+/** What a file is whose first bytes are `text` as Latin-1, in words. */
+export function otherFormat(text: string): string | undefined {
+  return formats.find(([pattern]) => pattern.test(text))?.[1];
 }

@@ -1,9 +1,10 @@
-import { isTensorjarError, TensorjarError } from "@tensorjar/core";
-import { crc32, quote } from "@tensorjar/core/codec";
+import { isTensorjarError, type TensorjarError } from "@tensorjar/core";
+import { crc32 } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { checkDataSize, decodeData, type NpyReadOptions, readLayout } from "@tensorjar/npy/codec";
 import { inflatePrefix, inflateSync } from "#deflate";
 import type { Entry } from "./directory.js";
+import { inMember, memberFault } from "./faults.js";
 
 // What a member's bytes hold, once they are at hand.
 
@@ -37,33 +38,21 @@ export function notInflating(entry: Entry, cause: unknown): TensorjarError {
 
 /** Compares what a member came to with what the directory says. Throws `checksum-mismatch`. */
 export function checkContent(entry: Entry, length: number, crc: number): void {
-  if (length !== entry.size) {
-    const more = length > entry.size ? "more than" : `${length} of`;
-    throw mismatch(entry, `inflates to ${more} the ${entry.size} bytes it declares`, {
-      expected: entry.size,
-      actual: length,
-    });
+  const { size: expected, crc32 } = entry;
+  if (length !== expected) {
+    const amount = length > expected ? "more than" : `${length} of`;
+    const what = `inflates to ${amount} the ${expected} bytes it declares`;
+    throw mismatch(entry, what, { expected, actual: length });
   }
-  if (crc !== entry.crc32) {
-    throw mismatch(entry, `has the CRC-32 ${hex(crc)}, the directory says ${hex(entry.crc32)}`, {
-      expected: entry.crc32,
-      actual: crc,
-    });
+  if (crc !== crc32) {
+    const what = `has the CRC-32 ${hex(crc)}, the directory says ${hex(crc32)}`;
+    throw mismatch(entry, what, { expected: crc32, actual: crc });
   }
 }
 
-function mismatch(
-  { name, offset }: Entry,
-  what: string,
-  details: { readonly expected?: number; readonly actual?: number } = {},
-  cause?: unknown,
-): TensorjarError {
-  return new TensorjarError(
-    "checksum-mismatch",
-    `member ${quote(name)} ${what}`,
-    { name, offset, ...details, hint: "its bytes are damaged: copy or download the file again" },
-    { cause },
-  );
+function mismatch(entry: Entry, what: string, details: object, cause?: unknown): TensorjarError {
+  const hint = "its bytes are damaged: copy or download the file again";
+  return memberFault("checksum-mismatch", entry, what, { ...details, hint }, cause);
 }
 
 function hex(crc: number): string {
@@ -95,20 +84,4 @@ export function arrayOf(
     checkDataSize(layout, content.length);
     return decodeData(layout, content.subarray(layout.header.dataOffset), options, owned);
   });
-}
-
-/** Runs `work` and names the member in what it throws. */
-export function inMember<T>(name: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!isTensorjarError(error)) throw error;
-    const { hint: _, ...details } = error.details; // the message ends with it already
-    throw new TensorjarError(
-      error.code,
-      `member ${quote(name)}: ${error.message}`,
-      { ...details, name },
-      { cause: error },
-    );
-  }
 }

@@ -1,12 +1,12 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { quote, toBytes } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
-import { checkReadOptions, type NpyReadOptions } from "@tensorjar/npy/codec";
+import { checkOption, checkReadOptions, type NpyReadOptions } from "@tensorjar/npy/codec";
 import { arrayOf, contentPrefix, contentSync, isArray, magicLength } from "./content.js";
-import { type Entry, namesNoArray, parseDirectory } from "./directory.js";
-import { anotherFormat, endWindow, farWindow, findDirectory, noArchive } from "./end-record.js";
-import { checkReadable, contentStart } from "./local-header.js";
-import { hasArrayName } from "./names.js";
+import { type Entry, parseDirectory } from "./directory.js";
+import { anotherFormat, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
+import { contentStart } from "./local-header.js";
+import { hasArrayName, namesNoArray } from "./names.js";
 
 export interface NpzReadOptions extends NpyReadOptions {
   /** Bytes that the members read by one call may come to in total; more is `limit-exceeded`. */
@@ -28,41 +28,25 @@ export function decodeNpz(
   const take = budget(options);
   const file = toBytes(bytes);
   const head = file.subarray(0, headLength);
-  const tail = (length: number): Uint8Array => file.subarray(Math.max(0, file.length - length));
-  const found = findDirectory(tail(endWindow), file.length);
-  if (!("place" in found)) throw noArchive(head, tail(farWindow), file.length, found.fault);
-  const { place } = found;
+  const place = findDirectory(file.subarray(-endWindow), file.length);
+  if (typeof place === "string") throw noArchive(head, file.length, place);
   const entries = parseDirectory(file.subarray(place.start, place.start + place.length), place);
   const other = namesNoArray(entries) ? anotherFormat(head) : undefined;
   if (other !== undefined) throw other;
+  const every = options.names === undefined;
   const arrays = new Map<string, NpyArray>();
   for (const entry of select(entries, options.names)) {
-    if (options.names === undefined && isSkipped(entry)) continue;
-    checkReadable(entry);
+    const mayDiffer = every && !hasArrayName(entry.name);
+    if (mayDiffer && entry.size < magicLength) continue;
     const region = file.subarray(entry.offset, entry.limit);
     const start = contentStart(entry, region);
     const raw = region.subarray(start, start + entry.compressedSize);
-    if (
-      options.names === undefined &&
-      !hasArrayName(entry.name) &&
-      !isArray(contentPrefix(entry, raw, magicLength))
-    )
-      continue;
+    if (mayDiffer && !isArray(contentPrefix(entry, raw, magicLength))) continue;
     take(entry);
-    arrays.set(
-      entry.key,
-      arrayOf(entry, contentSync(entry, raw), options, entry.method === "deflate"),
-    );
+    const owned = entry.method === "deflate";
+    arrays.set(entry.key, arrayOf(entry, contentSync(entry, raw), options, owned));
   }
   return arrays;
-}
-
-/** First bytes of a file by which its format is told. */
-export const headLength = 4096;
-
-/** Whether a member is too small to be an array and does not claim to be one. */
-export function isSkipped(entry: Entry): boolean {
-  return entry.size < magicLength && !hasArrayName(entry.name);
 }
 
 /**
@@ -71,32 +55,16 @@ export function isSkipped(entry: Entry): boolean {
  */
 export function budget(options: NpzReadOptions): (entry: Entry) => void {
   checkReadOptions(options);
-  const { maxInflatedBytes = Number.POSITIVE_INFINITY } = options;
-  if (typeof maxInflatedBytes !== "number" || !(maxInflatedBytes >= 0)) {
-    throw new TensorjarError(
-      "invalid-argument",
-      `maxInflatedBytes is ${String(maxInflatedBytes)}`,
-      {
-        name: "maxInflatedBytes",
-        expected: "a number of bytes",
-        actual: maxInflatedBytes,
-      },
-    );
-  }
-  let total = 0;
+  const { maxInflatedBytes: expected = Number.POSITIVE_INFINITY } = options;
+  checkOption("maxInflatedBytes", expected, typeof expected === "number" && expected >= 0);
+  let actual = 0;
   return ({ name, size, offset }) => {
-    total += size;
-    if (total <= maxInflatedBytes) return;
+    actual += size;
+    if (actual <= expected) return;
     throw new TensorjarError(
       "limit-exceeded",
-      `with member ${quote(name)} of ${size} bytes the members read come to ${total}, over the limit of ${maxInflatedBytes}`,
-      {
-        name,
-        offset,
-        expected: maxInflatedBytes,
-        actual: total,
-        hint: "maxInflatedBytes sets the limit",
-      },
+      `with member ${quote(name)} of ${size} bytes the members read come to ${actual}, over the limit of ${expected}`,
+      { name, offset, expected, actual, hint: "maxInflatedBytes sets the limit" },
     );
   };
 }
@@ -105,33 +73,29 @@ export function budget(options: NpzReadOptions): (entry: Entry) => void {
 export function select(
   entries: readonly Entry[],
   names: Iterable<string> | undefined,
+  find: (name: string) => Entry = finder(entries),
 ): readonly Entry[] {
   if (names === undefined) return entries;
-  if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
-    throw new TensorjarError("invalid-argument", "names is no list of names", {
-      name: "names",
-      hint: "give an array of names, such as ['x']",
-    });
-  }
-  const find = finder(entries);
+  const isList = typeof names !== "string" && typeof names?.[Symbol.iterator] === "function";
+  checkOption("names", names, isList);
   const wanted = new Set([...names].map(find));
   return entries.filter((entry) => wanted.has(entry));
 }
 
-/** A look-up by an array's name or else a member's. It throws `not-found`. */
-export function finder(entries: readonly Entry[]): (name: string) => Entry {
+/** A look-up by an array's name, or else a member's; `bytes` prefers the member's. It throws `not-found`. */
+export function finder(entries: readonly Entry[]): (name: string, bytes?: boolean) => Entry {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
-  return (name) => {
-    const entry = byKey.get(name) ?? byName.get(name);
+  return (name, bytes = false) => {
+    const entry = bytes
+      ? (byName.get(name) ?? byKey.get(name))
+      : (byKey.get(name) ?? byName.get(name));
     if (entry !== undefined) return entry;
     const some = entries.slice(0, 5).map(({ key }) => quote(key));
-    throw new TensorjarError("not-found", `the archive holds no member ${quote(String(name))}`, {
-      name,
-      hint:
-        some.length === 0
-          ? "it is empty"
-          : `it has ${some.join(", ")}${entries.length > 5 ? ", ..." : ""}`,
-    });
+    throw new TensorjarError(
+      "not-found",
+      `the archive holds no member ${quote(String(name))} among its ${entries.length}: ${some.join(", ")}`,
+      { name },
+    );
   };
 }

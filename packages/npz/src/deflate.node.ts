@@ -20,11 +20,7 @@ export function inflateSync(data: Uint8Array, size: number): Uint8Array {
 }
 
 /** As the portable function, on a thread of the pool. */
-export function inflate(
-  data: Uint8Array,
-  size: number,
-  _signal?: AbortSignal,
-): Promise<Uint8Array> {
+export function inflate(data: Uint8Array, size: number): Promise<Uint8Array> {
   if (Math.max(data.length, size) > maxAtOnce) return inflateLarge(data, size);
   return new Promise((resolve, reject) => {
     zlib.inflateRaw(data, options(size), (error, content) => {

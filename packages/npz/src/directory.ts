@@ -1,15 +1,17 @@
 import { TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
-import { type DirectoryPlace, invalidArchive } from "./end-record.js";
+import type { DirectoryPlace } from "./end-record.js";
+import { invalidArchive, memberFault } from "./faults.js";
 import {
   centralSignature,
-  extraField,
   placeholder16,
   placeholder32,
-  readUint64,
+  uint16,
+  uint32,
+  uint64,
   viewOf,
 } from "./fields.js";
-import { arrayName, decodeCp437, decodeUtf8, hasArrayName } from "./names.js";
+import { arrayName, decodeName } from "./names.js";
 
 /** One member of an archive, as the central directory lists it. */
 export interface NpzMember {
@@ -48,172 +50,119 @@ export const utf8Flag = 0x0800;
  * The entries of the central directory `bytes` that lies at `place`, in its order; everything it says is checked.
  * Throws `invalid-archive`, `invalid-utf8`, `invalid-name`, `duplicate-name`.
  */
-export function parseDirectory(bytes: Uint8Array, place: DirectoryPlace): Entry[] {
-  const view = viewOf(bytes);
+export function parseDirectory(bytes: Uint8Array, { start, count }: DirectoryPlace): Entry[] {
   const entries: Entry[] = [];
-  const keys = new Map<string, string>();
-  let at = 0;
-  while (at < bytes.length) {
-    const left = bytes.length - at;
-    const offset = place.start + at;
-    if (left < centralLength || view.getUint32(at, true) !== centralSignature) {
-      throw invalidArchive(
-        `entry ${entries.length} of the directory, at ${offset}, is not a directory entry`,
-        { offset },
-      );
-    }
-    const nameEnd = centralLength + view.getUint16(at + 28, true);
-    const extraEnd = nameEnd + view.getUint16(at + 30, true);
-    const end = extraEnd + view.getUint16(at + 32, true);
+  const byKey = new Map<string, string>();
+  for (let at = 0; at < bytes.length; ) {
+    const view = viewOf(bytes.subarray(at));
+    const left = view.byteLength;
+    const isEntry = left >= centralLength && uint32(view, 0) === centralSignature;
+    const end = isEntry ? extraEndOf(view) + uint16(view, 32) : Number.POSITIVE_INFINITY;
     if (end > left) {
+      const offset = start + at;
       throw invalidArchive(
-        `entry ${entries.length} of the directory, at ${offset}, runs past its end`,
+        `entry ${entries.length} of the directory, at ${offset}, is none or runs past its end`,
         { offset },
       );
     }
-    const entry = readEntry(bytes.subarray(at, at + end), nameEnd, extraEnd, place.start, offset);
-    const twin = keys.get(entry.key);
-    if (twin !== undefined) throw duplicate(twin, entry.name);
-    keys.set(entry.key, entry.name);
+    const entry = readEntry(bytes.subarray(at, at + end), start);
+    const { name, key } = entry;
+    const twin = byKey.get(key);
+    if (twin !== undefined) {
+      const both = `${quote(twin)} and ${quote(name)}`;
+      throw new TensorjarError("duplicate-name", `members ${both} are the same array`, { name });
+    }
+    byKey.set(key, name);
     entries.push(entry);
     at += end;
   }
-  if (entries.length !== place.count) {
-    throw invalidArchive(
-      `the directory holds ${entries.length} entries, the end record counts ${place.count}`,
-      {
-        offset: place.start,
-        expected: place.count,
-        actual: entries.length,
-      },
-    );
+  const actual = entries.length;
+  if (actual !== count) {
+    throw invalidArchive(`the directory holds ${actual} entries, the end record counts ${count}`, {
+      offset: start,
+      expected: count,
+      actual,
+    });
   }
-  setLimits(entries, place.start);
+  setLimits(entries, start);
   return entries;
 }
 
-function readEntry(
-  bytes: Uint8Array,
-  nameEnd: number,
-  extraEnd: number,
-  directory: number,
-  at: number,
-): Entry {
+function nameEndOf(view: DataView): number {
+  return centralLength + uint16(view, 28);
+}
+
+function extraEndOf(view: DataView): number {
+  return nameEndOf(view) + uint16(view, 30);
+}
+
+function readEntry(bytes: Uint8Array, limit: number): Entry {
   const view = viewOf(bytes);
-  const flags = view.getUint16(8, true);
-  const methodNumber = view.getUint16(10, true);
-  const nameBytes = bytes.subarray(centralLength, nameEnd);
-  const name = readName(nameBytes, (flags & utf8Flag) !== 0, at);
-  const zip64 = extraField(bytes.subarray(nameEnd, extraEnd), 1);
+  const flags = uint16(view, 8);
+  const nameBytes = bytes.subarray(centralLength, nameEndOf(view));
+  const name = decodeName(nameBytes, (flags & utf8Flag) !== 0);
+  const zip64 = zip64Field(bytes.subarray(nameEndOf(view), extraEndOf(view)));
   let used = 0;
-  const wide = (value: number): number => {
+  const wide = (at: number): number => {
+    const value = uint32(view, at);
     if (value !== placeholder32 || zip64 === undefined || used + 8 > zip64.byteLength) return value;
     used += 8;
-    return readUint64(zip64, used - 8);
+    return uint64(zip64, used - 8);
   };
-  const size = wide(view.getUint32(24, true));
-  const compressedSize = wide(view.getUint32(20, true));
-  const offset = wide(view.getUint32(42, true));
-  const disk = view.getUint16(34, true);
-  if (
-    disk !== 0 &&
-    !(disk === placeholder16 && zip64?.byteLength === used + 4 && zip64.getUint32(used, true) === 0)
-  ) {
-    throw invalidArchive(`member ${quote(name)} lies on disk ${disk} of an archive that has one`, {
-      name,
-      offset: at,
-    });
+  const size = wide(24);
+  const compressedSize = wide(20);
+  const offset = wide(42);
+  const method = methodOf(uint16(view, 10));
+  const entry = { name, size, compressedSize, method, crc32: uint32(view, 16), offset };
+  const disk = uint16(view, 34);
+  const wideDisk = disk === placeholder16 && zip64?.byteLength === used + 4;
+  if (disk !== 0 && !(wideDisk && uint32(zip64, used) === 0)) {
+    throw memberFault("invalid-archive", entry, `lies on disk ${disk} of an archive that has one`);
   }
-  if (offset + localLength + nameBytes.length + compressedSize > directory) {
-    throw invalidArchive(
-      `member ${quote(name)} of ${compressedSize} bytes at offset ${offset} runs past the directory at ${directory}`,
-      { name, offset, expected: directory, actual: offset + compressedSize },
+  if (method === "stored" && (flags & encryptedFlags) === 0 && size !== compressedSize) {
+    throw memberFault(
+      "invalid-archive",
+      entry,
+      `is stored and has two sizes: ${compressedSize} and ${size} bytes`,
+      { expected: compressedSize, actual: size },
     );
   }
-  if (methodNumber === 0 && (flags & encryptedFlags) === 0 && size !== compressedSize) {
-    throw invalidArchive(
-      `stored member ${quote(name)} has two sizes: ${compressedSize} and ${size} bytes`,
-      {
-        name,
-        offset: at,
-        expected: compressedSize,
-        actual: size,
-      },
-    );
-  }
-  const method = methodNumber === 0 ? "stored" : methodNumber === 8 ? "deflate" : methodNumber;
-  return {
-    name,
-    size,
-    compressedSize,
-    method,
-    crc32: view.getUint32(16, true),
-    offset,
-    key: arrayName(name),
-    nameBytes,
-    flags,
-    limit: directory,
-  };
+  return { ...entry, key: arrayName(name), nameBytes, flags, limit };
 }
 
-function readName(bytes: Uint8Array, mustBeUtf8: boolean, at: number): string {
-  const utf8 = decodeUtf8(bytes);
-  const name = utf8 ?? decodeCp437(bytes);
-  if (utf8 === undefined && mustBeUtf8) {
-    throw new TensorjarError(
-      "invalid-utf8",
-      `the member name ${quote(name)} is flagged UTF-8 and is none`,
-      {
-        name,
-        offset: at,
-      },
-    );
-  }
-  if (name.includes("\0")) {
-    throw new TensorjarError("invalid-name", `the member name ${quote(name)} holds a NUL`, {
-      name,
-      offset: at,
-    });
-  }
-  return name;
+/** The method of a number in a header. */
+export function methodOf(number: number): NpzMember["method"] {
+  return number === 0 ? "stored" : number === 8 ? "deflate" : number;
 }
 
-function duplicate(first: string, second: string): TensorjarError {
-  const message =
-    first === second
-      ? `the archive holds two members called ${quote(first)}`
-      : `the members ${quote(first)} and ${quote(second)} are one name once .npy is dropped`;
-  return new TensorjarError("duplicate-name", message, { name: second });
+/** The zip64 extra field; `undefined` where there is none or the fields before it do not parse. */
+function zip64Field(extra: Uint8Array): DataView | undefined {
+  const view = viewOf(extra);
+  for (let at = 0; at + 4 <= extra.length; ) {
+    const end = at + 4 + uint16(view, at + 2);
+    if (end > extra.length) return undefined;
+    if (uint16(view, at) === 1) return viewOf(extra.subarray(at + 4, end));
+    at = end;
+  }
+  return undefined;
 }
 
 /** Gives every entry the offset at which the next one starts; members must not overlap, and the first must be at 0. */
 function setLimits(entries: readonly Entry[], directory: number): void {
   const byOffset = [...entries].sort((a, b) => a.offset - b.offset);
   const first = byOffset[0]?.offset ?? directory;
-  if (first !== 0) {
-    throw invalidArchive(`${first} bytes stand before the archive`, {
-      offset: 0,
-      expected: 0,
-      actual: first,
-    });
-  }
+  if (first !== 0) throw invalidArchive(`${first} bytes stand before the archive`, { offset: 0 });
   byOffset.forEach((entry, i) => {
-    const next = byOffset[i + 1];
-    if (next === undefined) return;
-    entry.limit = next.offset;
-    if (entry.offset + localLength + entry.nameBytes.length + entry.compressedSize > next.offset) {
-      throw invalidArchive(
-        `members ${quote(entry.name)} and ${quote(next.name)} overlap at offset ${next.offset}`,
-        {
-          name: next.name,
-          offset: next.offset,
-        },
-      );
-    }
+    entry.limit = byOffset[i + 1]?.offset ?? directory;
+    checkEnd(entry, localLength + entry.nameBytes.length);
   });
 }
 
-/** Whether no member is named like an array, so that the archive may be another program's. */
-export function namesNoArray(entries: readonly Entry[]): boolean {
-  return !entries.some((entry) => hasArrayName(entry.name));
+/** Throws `invalid-archive` where content that starts `start` bytes after its local header runs past the entry's limit. */
+export function checkEnd({ name, offset, compressedSize, limit }: Entry, start: number): void {
+  const actual = offset + start + compressedSize;
+  if (actual <= limit) return;
+  const at = { name, offset: offset + start };
+  const what = `of ${compressedSize} bytes at offset ${at.offset} overlaps or runs past the directory or member at ${limit}`;
+  throw memberFault("invalid-archive", at, what, { expected: limit, actual });
 }

@@ -1,10 +1,10 @@
 import { type Bytes, type Named, TensorjarError } from "@tensorjar/core";
 import { allocate, checkName, crc32, namedEntries, quote } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
-import { npyPieces } from "@tensorjar/npy/codec";
+import { checkOption, npyPieces } from "@tensorjar/npy/codec";
 import { type DeflateLevel, deflateSync } from "#deflate";
 import { type ArchiveStyle, archiveWriter, type PackedMember } from "./archive.js";
-import { inMember } from "./content.js";
+import { inMember } from "./faults.js";
 
 export interface NpzWriteOptions {
   /** `stored` (default), or `deflate` as `np.savez_compressed`. */
@@ -35,30 +35,15 @@ export function writeSettings({
   align = 64,
   profile = "numpy",
 }: NpzWriteOptions): WriteSettings {
-  const check = (name: string, actual: unknown, fits: boolean, expected: string): void => {
-    if (fits) return;
-    throw new TensorjarError("invalid-argument", `${name} is ${String(actual)}, not ${expected}`, {
-      name,
-      actual,
-    });
-  };
-  check(
-    "compression",
-    compression,
-    compression === "stored" || compression === "deflate",
-    "stored or deflate",
-  );
-  check("level", level, isLevel(level), "0 to 9");
-  check(
-    "align",
-    align,
-    Number.isInteger(Math.log2(align)) && align >= 1 && align <= 32768,
-    "a power of two to 32768",
-  );
-  check("profile", profile, profile === "numpy" || profile === "gsplat", "numpy or gsplat");
+  const deflate = compression === "deflate";
+  checkOption("compression", compression, deflate || compression === "stored");
+  checkOption("level", level, isLevel(level));
+  const isAlignment = Number.isInteger(Math.log2(align)) && align >= 1 && align <= 32768;
+  checkOption("align", align, isAlignment);
+  checkOption("profile", profile, profile === "gsplat" || profile === "numpy");
   const gem = profile === "gsplat";
   return {
-    deflate: compression === "deflate",
+    deflate,
     level: isLevel(level) ? level : 6,
     growthPadding: !gem,
     style: gem

@@ -1,12 +1,16 @@
-import { sniff, TensorjarError } from "@tensorjar/core";
-import { notThisFormat } from "@tensorjar/core/codec";
+import { TensorjarError } from "@tensorjar/core";
+import { latin1, otherFormat } from "@tensorjar/npy/codec";
+import { isArray } from "./content.js";
+import { invalidArchive } from "./faults.js";
 import {
   centralSignature,
   endSignature,
   localSignature,
   placeholder16,
   placeholder32,
-  readUint64,
+  uint16,
+  uint32,
+  uint64,
   viewOf,
   zip64EndSignature,
   zip64LocatorSignature,
@@ -16,8 +20,11 @@ const endLength = 22;
 const locatorLength = 20;
 const zip64EndLength = 56;
 
-/** Bytes at the end of a file that hold the end record with the longest comment, and the zip64 records before it. */
-export const endWindow: number = zip64EndLength + locatorLength + endLength + 0xffff;
+/** Bytes at the end of a file in which the end record is looked for; its comment may take 64 KiB of them, what follows it the rest. */
+export const endWindow: number = 1 << 20;
+
+/** First bytes of a file by which another format is told. */
+export const headLength = 512;
 
 /** Where the central directory lies. */
 export interface DirectoryPlace {
@@ -26,199 +33,113 @@ export interface DirectoryPlace {
   readonly count: number;
 }
 
-/** An end record whose comment reaches the end of the file: where it points, or why it cannot be the archive's. */
-interface Candidate {
-  readonly at: number;
-  readonly place: DirectoryPlace | undefined;
-  readonly fault: string;
-}
-
-/** What was found at the end of a file. */
-export type EndSearch = { readonly place: DirectoryPlace } | { readonly fault: string | undefined };
-
 /**
  * Looks for the end record in `window`, the last bytes of a file of `size` bytes: the record whose comment reaches the
- * end exactly and whose directory (or zip64 records) ends where it starts. No `fault` means: no signature at all.
+ * end exactly and whose directory (or zip64 record) ends where it starts. What is wrong where there is none, in words:
+ * empty where there is not even a signature.
  * Throws `invalid-archive` where two records could be meant, because readers would differ.
  */
-export function findDirectory(window: Uint8Array, size: number): EndSearch {
-  const start = size - window.length;
+export function findDirectory(window: Uint8Array, size: number): DirectoryPlace | string {
   const view = viewOf(window);
-  const candidates: Candidate[] = [];
-  let fault: string | undefined;
+  const start = size - window.length;
+  const complete: number[] = [];
+  let fault = "";
+  let found: { readonly at: number; readonly place: DirectoryPlace } | undefined;
   for (let at = window.length - 4; at >= 0; at--) {
-    at = window.lastIndexOf(0x50, at);
-    if (at < 0) break;
-    if (at + 4 > window.length || view.getUint32(at, true) !== endSignature) continue;
-    if (at + endLength > window.length) {
-      fault ??= `the end record at ${start + at} is cut off`;
-      continue;
-    }
-    const after = window.length - (at + endLength + view.getUint16(at + 20, true));
+    if (found && window.length - at > endLength + 0xffff) break;
+    if (uint32(view, at) !== endSignature) continue;
+    const left = window.length - at - endLength;
+    const after = left < 0 ? left : left - uint16(view, at + 20);
     if (after !== 0) {
-      fault ??=
-        after > 0
-          ? `${after} bytes stand after the end record at ${start + at} and its comment`
-          : `the comment of the end record at ${start + at} lacks ${-after} bytes`;
+      fault ||= `${Math.abs(after)} bytes ${after > 0 ? "stand after" : "are missing of"} the end record at ${start + at} and its comment`;
       continue;
     }
-    candidates.push({ at, ...readEndRecord(view, at, start) });
+    const place = readEndRecord(view, at, start);
+    if (typeof place === "string") fault = place;
+    else if (found) throw nested(start + at);
+    else found = { at, place };
+    complete.push(at);
   }
-  const fitting = candidates.filter((candidate) => candidate.place !== undefined);
-  const [chosen, other] = fitting;
-  if (chosen?.place === undefined) return { fault: candidates[0]?.fault ?? fault };
-  const inside =
-    other ?? candidates.find((c) => c.at > chosen.at && isArchiveEnd(view, c.at, chosen.at));
-  if (inside !== undefined) {
-    throw invalidArchive(
-      `the archive's comment holds another archive: end records stand at ${start + chosen.at} and ${start + inside.at}`,
-      { offset: start + chosen.at },
-    );
-  }
-  return { place: chosen.place };
+  if (found === undefined) return fault;
+  const { at: outer, place } = found;
+  if (complete.some((at) => at > outer && isArchiveEnd(view, at, outer + endLength)))
+    throw nested(start + outer);
+  return place;
 }
 
-/** Whether the record at `at`, in the comment of the one at `outer`, ends an archive of its own, with offsets of its own. */
-function isArchiveEnd(view: DataView, at: number, outer: number): boolean {
-  const length = view.getUint32(at + 12, true);
-  const directory = at - length;
-  if (length === 0) return view.getUint16(at + 10, true) === 0;
-  if (directory >= outer + endLength && length >= 46)
-    return view.getUint32(directory, true) === centralSignature;
+function nested(offset: number): TensorjarError {
+  return invalidArchive(`the comment of the end record at ${offset} holds another archive`, {
+    offset,
+  });
+}
+
+/** Whether the record at `at`, in a comment that starts at `from`, ends an archive of its own, with offsets of its own. */
+function isArchiveEnd(view: DataView, at: number, from: number): boolean {
+  const length = uint32(view, at + 12);
+  if (length === 0) return uint16(view, at + 10) === 0;
+  const stands = (signature: number, where: number): boolean =>
+    where >= from && uint32(view, where) === signature;
+  return stands(centralSignature, at - length) || stands(zip64LocatorSignature, at - locatorLength);
+}
+
+/** Where the end record at `at` says that the directory lies, or why that cannot be. */
+function readEndRecord(view: DataView, at: number, start: number): DirectoryPlace | string {
+  const two = [4, 6, 8, 10].map((field) => uint16(view, at + field));
+  const four = [12, 16].map((field) => uint32(view, at + field));
+  const short = [...two, ...four];
+  let values = short;
+  let end = start + at;
   const locator = at - locatorLength;
-  return locator >= outer + endLength && view.getUint32(locator, true) === zip64LocatorSignature;
-}
-
-function readEndRecord(view: DataView, at: number, start: number): Omit<Candidate, "at"> {
-  const end = start + at;
-  const disk = view.getUint16(at + 4, true);
-  const directoryDisk = view.getUint16(at + 6, true);
-  const countHere = view.getUint16(at + 8, true);
-  const count = view.getUint16(at + 10, true);
-  const length = view.getUint32(at + 12, true);
-  const offset = view.getUint32(at + 16, true);
-  const locator = at - locatorLength;
-  if (locator < 0 || view.getUint32(locator, true) !== zip64LocatorSignature) {
-    const place = { start: offset, length, count };
-    return fit(place, disk, directoryDisk, countHere, end, `the end record at ${end}`);
+  if (locator >= 0 && uint32(view, locator) === zip64LocatorSignature) {
+    end = uint64(view, locator + 8);
+    const at64 = end - start;
+    if (
+      at64 < 0 ||
+      at64 + zip64EndLength > locator ||
+      uint32(view, at64) !== zip64EndSignature ||
+      at64 + 12 + uint64(view, at64 + 4) !== locator
+    )
+      return `the zip64 locator at ${start + locator} points at offset ${end}, where no zip64 end record stands that ends before it`;
+    const disks = [16, 20].map((field) => uint32(view, at64 + field));
+    values = [...disks, ...[24, 32, 40, 48].map((field) => uint64(view, at64 + field))];
+    const several = uint32(view, locator + 4) !== 0 || uint32(view, locator + 16) > 1;
+    if (several) values[0] = 1;
+    else if (
+      !short.every(
+        (value, i) => value === values[i] || value === (i < 4 ? placeholder16 : placeholder32),
+      )
+    )
+      return `the end records at ${end} and ${start + at} disagree about the directory`;
   }
-  const record = readUint64(view, locator + 8);
-  const at64 = record - start;
-  const what = `the zip64 end record at ${record}`;
-  if (view.getUint32(locator + 4, true) !== 0 || view.getUint32(locator + 16, true) > 1)
-    return unfit(`the zip64 locator at ${start + locator} speaks of several disks`);
-  if (
-    at64 < 0 ||
-    at64 + zip64EndLength > locator ||
-    view.getUint32(at64, true) !== zip64EndSignature
-  )
-    return unfit(
-      `the zip64 locator at ${start + locator} points at offset ${record}, where no zip64 end record stands`,
-    );
-  if (at64 + 12 + readUint64(view, at64 + 4) !== locator)
-    return unfit(`${what} does not end where its locator starts`);
-  const place = {
-    start: readUint64(view, at64 + 48),
-    length: readUint64(view, at64 + 40),
-    count: readUint64(view, at64 + 32),
-  };
-  const agree =
-    (disk === placeholder16 || disk === 0) &&
-    (directoryDisk === placeholder16 || directoryDisk === 0) &&
-    (countHere === placeholder16 || countHere === place.count) &&
-    (count === placeholder16 || count === place.count) &&
-    (length === placeholder32 || length === place.length) &&
-    (offset === placeholder32 || offset === place.start);
-  if (!agree) return unfit(`${what} and the end record at ${end} disagree about the directory`);
-  return fit(
-    place,
-    view.getUint32(at64 + 16, true),
-    view.getUint32(at64 + 20, true),
-    readUint64(view, at64 + 24),
-    record,
-    what,
-  );
-}
-
-function fit(
-  place: DirectoryPlace,
-  disk: number,
-  directoryDisk: number,
-  countHere: number,
-  end: number,
-  what: string,
-): Omit<Candidate, "at"> {
-  const { start, length, count } = place;
+  const [disk, directoryDisk, countHere, count = 0, length = 0, offset = 0] = values;
   if (disk !== 0 || directoryDisk !== 0 || countHere !== count)
-    return unfit(`${what} speaks of several disks`);
-  if (start + length !== end) {
-    return unfit(
-      `${what} puts a directory of ${length} bytes at offset ${start}, which does not end where the record starts`,
-    );
-  }
-  return { place, fault: "" };
+    return `the end record at ${end} speaks of several disks`;
+  if (offset + length !== end)
+    return `the end record at ${end} puts a directory of ${length} bytes at offset ${offset}, which does not end where the record starts`;
+  return { start: offset, length, count };
 }
 
-function unfit(fault: string): Omit<Candidate, "at"> {
-  return { place: undefined, fault };
-}
-
-/** Bytes at the end of a file in which a signature is looked for, to tell an archive that is cut from one with more behind it. */
-export const farWindow: number = 1 << 20;
-
-/**
- * The error for a file in which no end record fits. `head` is its first bytes, `tail` its last {@link farWindow} bytes,
- * `fault` what the search found.
- */
-export function noArchive(
-  head: Uint8Array,
-  tail: Uint8Array,
-  size: number,
-  fault: string | undefined,
-): TensorjarError {
+/** The error for a file of `size` bytes without an archive; `head` is its first bytes, `fault` what the search found. */
+export function noArchive(head: Uint8Array, size: number, fault: string): TensorjarError {
   const other = anotherFormat(head);
   if (other !== undefined) return other;
-  if (fault !== undefined) return invalidArchive(fault);
-  const view = viewOf(tail);
-  for (let at = tail.length - 4; at >= 0; at--) {
-    if (view.getUint32(at, true) !== endSignature) continue;
-    const after = tail.length - at - endLength;
-    return invalidArchive(
-      `${after} bytes stand after the end record at ${size - tail.length + at}`,
-    );
-  }
-  if (head.length >= 4 && viewOf(head).getUint32(0, true) === localSignature) {
-    return new TensorjarError(
-      "truncated",
-      `the archive of ${size} bytes has no end record, so its end is missing`,
-      { offset: size, hint: "copy or download it again" },
-    );
-  }
-  return (
-    notThisFormat(head, "npz", what) ??
-    new TensorjarError("not-this-format", "this is not an .npz archive: it holds no zip records", {
-      offset: 0,
-      expected: "npz",
-      actual: "unknown",
-    })
-  );
+  if (fault !== "") return invalidArchive(fault);
+  const isCut = head.length >= 4 && uint32(viewOf(head), 0) === localSignature;
+  if (size > 0 && !isCut) return notNpz("no known format");
+  const what = isCut ? `of ${size} bytes has no end record: its end is missing` : "is empty";
+  return new TensorjarError("truncated", `the archive ${what}`, { offset: size });
 }
-
-const what = "an .npz archive";
 
 /** The error for a file that by its first bytes is another format than a zip archive of arrays. */
 export function anotherFormat(head: Uint8Array): TensorjarError | undefined {
-  return sniff(head) === "unknown" ? undefined : notThisFormat(head, "npz", what);
+  const text = latin1(head);
+  if (isArray(head)) return notNpz("an .npy file: try decodeNpy");
+  if (/^PK.{28}[^/]*\/?(data|constants)\.pkl/s.test(text)) return notNpz("a PyTorch checkpoint");
+  const what = text.startsWith("PK") ? undefined : otherFormat(text);
+  return what === undefined ? undefined : notNpz(what);
 }
 
-export function invalidArchive(
-  message: string,
-  details: {
-    readonly name?: string;
-    readonly offset?: number;
-    readonly expected?: unknown;
-    readonly actual?: unknown;
-  } = {},
-): TensorjarError {
-  return new TensorjarError("invalid-archive", message, details);
+function notNpz(what: string): TensorjarError {
+  const message = `this is not an .npz archive but ${what}`;
+  return new TensorjarError("not-this-format", message, { offset: 0 });
 }

@@ -1,17 +1,24 @@
-import {
-  type ReadOptions,
-  type SourceLike,
-  type TensorFile,
-  TensorjarError,
-} from "@tensorjar/core";
-import { inOrder, type OrderedTask, toSource } from "@tensorjar/core/codec";
+import type { ByteSource, ReadOptions, SourceLike, TensorFile } from "@tensorjar/core";
+import { inOrder, toSource } from "@tensorjar/core/codec";
 import type { NpyArray, NpyHeader } from "@tensorjar/npy";
-import { arrayOf, contentPrefix, contentSync, isArray, magicLength } from "./content.js";
-import { arrayInfo, dataPieces } from "./data-pieces.js";
-import { budget, finder, isSkipped, type NpzReadOptions, select } from "./decode.js";
-import type { Entry, NpzMember } from "./directory.js";
-import { hasArrayName } from "./names.js";
-import { isSmall, type MemberReader, memberReader, type Run, runs } from "./reader.js";
+import { arrayShape, checkOption, voidDType } from "@tensorjar/npy/codec";
+import { arrayOf, isArray, magicLength } from "./content.js";
+import { dataPieces } from "./data-pieces.js";
+import { budget, finder, type NpzReadOptions, select } from "./decode.js";
+import { type Entry, type NpzMember, parseDirectory } from "./directory.js";
+import { anotherFormat, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
+import { hasArrayName, namesNoArray } from "./names.js";
+import {
+  contentOf,
+  isSmall,
+  kept,
+  layoutOf,
+  prefix,
+  type Read,
+  type Run,
+  reading,
+  runs,
+} from "./reader.js";
 
 /** An open archive. Arrays go by the member's name without `.npy`; nothing is read but what is asked for. */
 export interface NpzFile extends TensorFile<NpyArray> {
@@ -37,75 +44,85 @@ export async function openNpz(source: SourceLike, options: NpzReadOptions = {}):
   budget(options);
   const given = await toSource(source);
   try {
-    const reader = await memberReader(given, options);
-    return npzFile(reader, options, async () => given.close?.());
+    return await readArchive(given, options);
   } catch (error) {
     if ("then" in source) await given.close?.().catch(() => {}); // the first error is the one to know
     throw error;
   }
 }
 
+/** Bytes at the end of a file that are read first: the whole directory of most archives. */
+const tailLength = 64 << 10;
+
+async function readArchive(source: ByteSource, options: NpzReadOptions): Promise<NpzFile> {
+  const { size } = source;
+  const direct = reading(source);
+  let start = Math.max(0, size - tailLength);
+  let tail = await direct(start, size - start);
+  let place = findDirectory(tail, size);
+  if (typeof place === "string" && start > 0) {
+    start = Math.max(0, size - endWindow);
+    tail = await direct(start, size - start);
+    place = findDirectory(tail, size);
+  }
+  const read = kept(start, tail, direct);
+  const head = (): Promise<Uint8Array> => read(0, Math.min(size, headLength));
+  if (typeof place === "string") throw noArchive(await head(), size, place);
+  const entries = parseDirectory(await read(place.start, place.length), place);
+  const other = namesNoArray(entries) ? anotherFormat(await head()) : undefined;
+  if (other !== undefined) throw other;
+  const reader = (signal?: AbortSignal): Read => kept(start, tail, reading(source, signal));
+  return npzFile(entries, reader, options, async () => source.close?.());
+}
+
 function npzFile(
-  reader: MemberReader,
+  entries: readonly Entry[],
+  reader: (signal?: AbortSignal) => Read,
   options: NpzReadOptions,
   close: () => Promise<void>,
 ): NpzFile {
-  const { entries } = reader;
   const find = finder(entries);
-  const byName = new Map(entries.map((entry) => [entry.name, entry]));
-
-  /** Reads a run at once and gives each member's array, or `undefined` for what turns out to be none. */
-  async function load(
-    run: Run,
-    every: boolean,
-    take: (entry: Entry) => void,
-    signal?: AbortSignal,
-  ): Promise<Loaded[]> {
-    const [first] = run.entries;
-    if (first !== undefined && !isSmall(first)) {
-      const skip =
-        every &&
-        !hasArrayName(first.name) &&
-        !isArray(await reader.prefix(first, magicLength, signal));
-      if (!skip) take(first);
-      const array = skip ? undefined : await reader.array(first, signal);
-      return [{ entry: first, array: () => array }];
-    }
-    const compressed = await reader.run(run, signal);
-    return run.entries.map((entry) => ({
-      entry,
-      array() {
-        const raw = compressed(entry);
-        if (every && !hasArrayName(entry.name) && !isArray(contentPrefix(entry, raw, magicLength)))
-          return undefined;
-        take(entry);
-        const content = contentSync(entry, raw);
-        return arrayOf(entry, content, { ...options, copy: true }, entry.method === "deflate");
-      },
-    }));
-  }
 
   async function* read(
     names: Iterable<string> | undefined,
     { signal, onProgress, concurrency = 4 }: ReadOptions,
   ): AsyncGenerator<[string, NpyArray]> {
-    checkConcurrency(concurrency);
+    checkOption("concurrency", concurrency, Number.isInteger(concurrency) && concurrency > 0);
     signal?.throwIfAborted();
-    const every = names === undefined;
-    const chosen = select(entries, names).filter((entry) => !(every && isSkipped(entry)));
+    const chosen = select(entries, names, find);
     const take = budget(options);
-    const tasks = function* (): Generator<OrderedTask<Loaded[]>> {
-      for (const run of runs(chosen)) {
-        const bytes = run.entries.reduce((sum, { size }) => sum + size, 0);
-        yield { bytes, run: () => load(run, every, take, signal) };
-      }
-    };
-    const total = chosen.reduce((sum, { size }) => sum + size, 0);
+    const total = totalSize(chosen);
     let loaded = 0;
-    for await (const results of inOrder(tasks(), concurrency)) {
-      for (const { entry, array } of results) {
+
+    /** The array of a member; `undefined` where everything is read and it turns out to be none. */
+    const arrayIn = async (from: Read, entry: Entry): Promise<NpyArray | undefined> => {
+      if (names === undefined && !hasArrayName(entry.name)) {
+        if (entry.size < magicLength) return undefined;
+        if (!isArray(await prefix(from, entry, magicLength))) return undefined;
+      }
+      take(entry);
+      return arrayOf(entry, await contentOf(from, entry, signal), options, true);
+    };
+
+    /** Reads a run at once; small members are decoded when their turn comes. */
+    const load = async (run: Run): Promise<Loaded[]> => {
+      const [entry] = run;
+      const { offset } = entry;
+      const from = reader(signal);
+      if (!isSmall(entry)) {
+        const array = await arrayIn(from, entry);
+        return [{ entry, array: async () => array }];
+      }
+      const { limit } = run.at(-1) ?? entry;
+      const near = kept(offset, await from(offset, limit - offset), from);
+      return run.map((member) => ({ entry: member, array: () => arrayIn(near, member) }));
+    };
+
+    const tasks = runs(chosen).map((run) => ({ bytes: totalSize(run), run: () => load(run) }));
+    for await (const members of inOrder(tasks, concurrency)) {
+      for (const { entry, array } of members) {
         signal?.throwIfAborted();
-        const value = array();
+        const value = await array();
         loaded += entry.size;
         onProgress?.({ loaded, total, name: entry.key });
         if (value !== undefined) yield [entry.key, value];
@@ -117,20 +134,17 @@ function npzFile(
     format: "npz",
     metadata: new Map(),
     names: entries.filter(({ name }) => hasArrayName(name)).map(({ key }) => key),
-    members: entries.map(({ name, size, compressedSize, method, crc32, offset }) => ({
-      name,
-      size,
-      compressedSize,
-      method,
-      crc32,
-      offset,
-    })),
+    members: entries.map(({ key: _, nameBytes: __, flags: ___, limit: ____, ...member }) => member),
     async info(name) {
-      return arrayInfo(await reader.layout(find(name)), options);
+      const { header, element, byteLength } = await layoutOf(reader(), find(name), options);
+      const dtype = voidDType(element, options) ?? element.dtype;
+      const reverse = options.fortranOrder === "reverse-shape";
+      return { dtype, shape: arrayShape(header, reverse ? options : {}), byteLength };
     },
-    header: async (name, { signal } = {}) => (await reader.layout(find(name), signal)).header,
+    header: async (name, { signal } = {}) =>
+      (await layoutOf(reader(signal), find(name), options)).header,
     async get(name, { signal } = {}) {
-      for await (const [, array] of read([name], { ...(signal && { signal }) })) return array;
+      for await (const [, array] of read([name], signal ? { signal } : {})) return array;
       throw new Error("unreachable: a member that is named gives its array or throws");
     },
     entries: (names, readOptions = {}) => read(names, readOptions),
@@ -142,12 +156,12 @@ function npzFile(
     async *chunks(name, { signal } = {}) {
       const entry = find(name);
       budget(options)(entry);
-      yield* dataPieces(reader, entry, options, signal);
+      yield* dataPieces(reader(signal), entry, options, signal);
     },
     async bytes(name, { signal } = {}) {
-      const entry = byName.get(name) ?? find(name);
+      const entry = find(name, true);
       budget(options)(entry);
-      return reader.content(entry, signal);
+      return contentOf(reader(signal), entry, signal);
     },
     close,
   };
@@ -155,14 +169,9 @@ function npzFile(
 
 interface Loaded {
   readonly entry: Entry;
-  array(): NpyArray | undefined;
+  array(): Promise<NpyArray | undefined>;
 }
 
-function checkConcurrency(concurrency: number): void {
-  if (Number.isInteger(concurrency) && concurrency > 0) return;
-  throw new TensorjarError("invalid-argument", `concurrency is ${String(concurrency)}`, {
-    name: "concurrency",
-    expected: "an integer of at least 1",
-    actual: concurrency,
-  });
+function totalSize(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { size }) => sum + size, 0);
 }
