@@ -117,7 +117,12 @@ function readOptimizers(list: Json): ListedOptimizer[] {
   return list.map((item: Json): ListedOptimizer => {
     if (!isJsonObject(item)) throw wrong();
     const { name, steps, hyperparameters } = item;
-    if (typeof name !== "string" || !(steps === undefined || steps === "by-path")) throw wrong();
+    if (
+      typeof name !== "string" ||
+      !/^[^/]+$/.test(name) ||
+      !(steps === undefined || steps === "by-path")
+    )
+      throw wrong();
     if (seen.has(name)) throw invalid(`the checkpoint lists the optimizer ${quote(name)} twice`);
     seen.add(name);
     return {

@@ -5,12 +5,13 @@ import {
   type Tensor,
   TensorjarError,
 } from "@tensorjar/core";
+import { describe } from "@tensorjar/core/codec";
 import { type LeafAdapter, type LoadOptions, type LoadReport, loadTree } from "@tensorjar/tree";
 import type { VerifyOptions } from "./format.js";
 import { below, listed } from "./json.js";
 import { sameShape } from "./shape.js";
-import type { Snapshot, SnapshotOptions } from "./snapshot.js";
-import { type LiveOptimizer, slotsOf, type TrainingState } from "./state.js";
+import { isSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.js";
+import { checkState, type LiveOptimizer, slotsOf, type TrainingState } from "./state.js";
 
 export interface RestoreOptions extends VerifyOptions {
   /** For leaves that are not tensors, such as arrays on a device. */
@@ -33,13 +34,19 @@ export interface RestoreOptions extends VerifyOptions {
 /**
  * Puts a snapshot into a live state, in place: parameters, slots, extra, steps. All or nothing: whatever does not fit,
  * of any kind, is listed in one `tree-mismatch` (`details.problems`, paths `params.…`, `optimizers.NAME.SLOT.…`), and
- * then nothing was changed. Configuration, metrics and hyperparameters are the snapshot's to read; none is set.
+ * then nothing was changed; what is no snapshot or no state is `invalid-argument`. Configuration, metrics and hyperparameters are the snapshot's to read; none is set.
  */
 export function restoreSnapshot(
   snapshot: Snapshot,
   state: TrainingState,
   options: RestoreOptions = {},
 ): LoadReport {
+  if (!isSnapshot(snapshot)) {
+    throw new TensorjarError("invalid-argument", `${describe(snapshot)} is no snapshot`, {
+      hint: "loadCheckpoint, a format's load and takeSnapshot give one",
+    });
+  }
+  checkState(state);
   const { adapters = [], assign = "copy", names, verify: _, ...rest } = options;
   const toTree = names === undefined ? (name: string) => name : (n: string) => names.toTree(n);
   const steps = new Set<string>();

@@ -109,7 +109,8 @@ function fill(part: Part, leaves: ReadonlyMap<string, Tensor>): void {
   }
 }
 
-function plan(state: TrainingState, options: StateOptions): { snapshot: Snapshot; parts: Part[] } {
+/** Throws `invalid-argument` for what has not the form of a training state. */
+export function checkState(state: TrainingState): void {
   const given: unknown = state;
   if (!isObject(given)) {
     throw new TensorjarError(
@@ -120,19 +121,25 @@ function plan(state: TrainingState, options: StateOptions): { snapshot: Snapshot
       },
     );
   }
+  checkObject(state.params, "params", "a tree of arrays");
+  checkObject(state.optimizers, "optimizers", "an object of optimizers by name; {} for none");
+  for (const [name, live] of ownEntries(state.optimizers)) {
+    checkObject(live, `optimizers.${name}`, "an object such as { step, exp_avg, exp_avg_sq }");
+  }
+}
+
+function plan(state: TrainingState, options: StateOptions): { snapshot: Snapshot; parts: Part[] } {
+  checkState(state);
   const parts: Part[] = [];
   const part = (path: string, tree: unknown): Map<string, Tensor> => {
     const into = new Map<string, Tensor>();
     parts.push({ path, tree, into });
     return into;
   };
-  checkObject(state.params, "params", "a tree of arrays");
   const params = part("params", state.params);
-  checkObject(state.optimizers, "optimizers", "an object of optimizers by name; {} for none");
   const optimizers = new Map<string, OptimizerSnapshot>();
-  for (const [name, live] of ownEntries(state.optimizers)) {
+  for (const [name, live] of Object.entries(state.optimizers)) {
     const path = `optimizers.${name}`;
-    checkObject(live, path, "an object such as { step, exp_avg, exp_avg_sq }");
     const slots = new Map(
       slotsOf(name, live, options.statics).map((slot) => [
         slot,

@@ -18,6 +18,25 @@ const saved = async (state: TrainingState): Promise<Snapshot> =>
 const vector = (...values: number[]) => tensor(Float32Array.from(values));
 
 describe("restoring a snapshot", () => {
+  test("is refused for what is no snapshot and into what is no state", async () => {
+    const state = adamState(random(1));
+    const snapshot = takeSnapshot(state);
+    const restore =
+      (...args: unknown[]) =>
+      () =>
+        Reflect.apply(restoreSnapshot, undefined, args);
+    for (const given of [undefined, null, 5, {}, state]) {
+      await expectError(restore(given, state), { code: "invalid-argument", names: ["snapshot"] });
+    }
+    for (const given of [undefined, null, 5]) {
+      const misuse = { code: "invalid-argument" } as const;
+      await expectError(restore(snapshot, given), misuse);
+      await expectError(restore(snapshot, { ...state, params: given }), misuse);
+      await expectError(restore(snapshot, { ...state, optimizers: given }), misuse);
+      await expectError(restore(snapshot, { ...state, optimizers: { adam: given } }), misuse);
+    }
+  });
+
   test("fills the live memory, every slot, and the steps", async () => {
     const trained = adamState(random(1), 12);
     const live = adamState(random(2), 0);

@@ -270,6 +270,14 @@ describe("a checkpoint as a safetensors file", () => {
       ["version 0", (_, metadata) => metadata.set("version", "0")],
       ["optimizers are not", (_, metadata) => metadata.set("optimizers", '{"adam":{}}')],
       ["optimizers are not", (_, metadata) => metadata.set("optimizers", '[{"name":3}]')],
+      ...["", "a/b"].map((name): (typeof cases)[number] => [
+        "optimizers are not",
+        (_, metadata) =>
+          metadata.set(
+            "optimizers",
+            JSON.stringify([{ name: "adam" }, { name, steps: "by-path" }]),
+          ),
+      ]),
       ["twice", (_, metadata) => metadata.set("optimizers", '[{"name":"adam"},{"name":"adam"}]')],
       ["not listed", (_, metadata) => metadata.set("optimizers", "[]")],
       ["metric", (_, metadata) => metadata.set("metrics", '{"loss":"low"}')],

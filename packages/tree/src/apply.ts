@@ -103,7 +103,7 @@ function independent(assignments: readonly Assignment[]): Fill[] {
   const fills: Fill[] = [];
   const byBuffer = new Map<ArrayBufferLike, Fill[]>();
   for (const { into, tensor, path } of assignments) {
-    if (into === undefined) continue;
+    if (into === undefined || into.data.byteLength === 0) continue;
     const fill = { into, from: tensorBytes(tensor), path };
     fills.push(fill);
     const others = byBuffer.get(into.data.buffer);
@@ -124,8 +124,7 @@ function checkApart(group: Fill[]): void {
     if (
       last !== undefined &&
       before !== undefined &&
-      byteOffset < before.byteOffset + before.byteLength &&
-      byteLength > 0
+      byteOffset < before.byteOffset + before.byteLength
     ) {
       const same =
         byteOffset === before.byteOffset &&

@@ -1,5 +1,12 @@
 import { type DType, dtypeInfo, type Tensor, TensorjarError, type TensorOf } from "@tensorjar/core";
-import { checkTensor, classTag, dataConstructor, describe, isDType } from "@tensorjar/core/codec";
+import {
+  checkTensor,
+  classTag,
+  dataConstructor,
+  describe,
+  isDType,
+  toBytes,
+} from "@tensorjar/core/codec";
 import { at } from "./path.js";
 
 /** What a leaf is to a model: any array, a parameter that training updates, or state that is only saved and loaded. */
@@ -81,6 +88,7 @@ function typedTensor(view: ArrayBufferView, path: string): Tensor {
   if (dtype === undefined) throw notATree(view, path);
   const Data = dataConstructor(dtype);
   const length = view.byteLength / Data.BYTES_PER_ELEMENT;
+  if (length === 0) toBytes(view); // throws for memory that was transferred
   const data = view.constructor === Data ? view : new Data(view.buffer, view.byteOffset, length);
   const tensor: unknown = { dtype, shape: [length], data };
   return tensor as Tensor; // the table above ties the class of the data to the dtype

@@ -375,3 +375,12 @@ test("100,000 leaves keep their names and order", () => {
   expect([...flat.keys()][99_999]).toBe("99.p999");
   expect((unflattenTree(flat) as Tensor[][])[99]).toHaveProperty("p999", flat.get("99.p999"));
 });
+
+test("memory that was transferred is told", async () => {
+  const weight = new Float32Array(3);
+  structuredClone(weight.buffer, { transfer: [weight.buffer] });
+  await expectError(() => flattenTree({ layer: { weight } }), {
+    code: "invalid-argument",
+    names: ["detached"],
+  });
+});

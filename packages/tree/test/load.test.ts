@@ -195,6 +195,9 @@ describe("assignment", () => {
     loadTree(tree, differ);
     expect(tree).toEqual(differ);
     const pool = new Float32Array(5);
+    const apart = { x: pool.subarray(0, 5), none: pool.subarray(1, 1), z: pool.subarray(3, 4) };
+    const values = { x: f32(1, 2, 3, 4, 5), none: f32(), z: f32(9) };
+    await expectError(() => loadTree(apart, values), { code: "path-conflict", names: ['"z"'] });
     const overlapping = { x: pool.subarray(0, 3), y: pool.subarray(3), z: pool.subarray(1, 2) };
     await expectError(() => loadTree(overlapping, { x: f32(1, 2, 3), y: f32(4, 5), z: f32(9) }), {
       code: "path-conflict",
