@@ -3,7 +3,7 @@
 export { crc32 } from "#crc32";
 export { abortable } from "./abort.js";
 export { dataConstructor, isDType, shapeText } from "./dtype.js";
-export { describe, quote } from "./error.js";
+export { classTag, describe, quote } from "./error.js";
 export { inOrder, type OrderedTask } from "./in-order.js";
 export { checkName, namedEntries } from "./named.js";
 export { toSink, type WriteOptions, writeChunks } from "./sink.js";
@@ -12,7 +12,6 @@ export { checkRange, isBlob, isByteSource, toSource } from "./source.js";
 export {
   allocate,
   checkTensor,
-  classTag,
   isBytesLike,
   tensorBytes,
   tensorFromBytes,

@@ -7,10 +7,10 @@ import {
   elementCount,
   shapeText,
 } from "./dtype.js";
-import { describe, TensorjarError } from "./error.js";
+import { classTag, describe, TensorjarError } from "./error.js";
 import { fromNested } from "./from-nested.js";
 import type { Nested } from "./nested.js";
-import { allocate, classTag, type Tensor, type TensorOf, tensorFromBytes } from "./tensor.js";
+import { allocate, type Tensor, type TensorOf, tensorFromBytes } from "./tensor.js";
 
 /** `Float16Array` where the runtime's types know one. */
 type Float16 = typeof globalThis extends { Float16Array: { prototype: infer T } } ? T : never;

@@ -78,8 +78,20 @@ export function isTensorjarError<C extends ErrorCode = ErrorCode>(
   e: unknown,
   ...codes: C[]
 ): e is TensorjarError<C> {
-  if (typeof e !== "object" || e === null || !(brand in e) || !("code" in e)) return false;
-  return codes.length === 0 || codes.some((code) => code === e.code);
+  const error: { [brand]?: unknown; code?: unknown } = Object(e);
+  return error[brand] === true && (codes.length === 0 || codes.some((code) => code === error.code));
+}
+
+/** An error about the tensor of that name, of which the message begins with it; without a name about the one at hand. */
+export function tensorError(
+  name: string | undefined,
+  code: ErrorCode,
+  message: string,
+  details?: ErrorDetails,
+): TensorjarError {
+  return name
+    ? new TensorjarError(code, `tensor ${quote(name)}: ${message}`, { name, ...details })
+    : new TensorjarError(code, message, details);
 }
 
 /** A name from a file or a caller as it stands in messages: quoted, escaped and never longer than a line. */
@@ -91,12 +103,16 @@ export function quote(name: string): string {
 /** A value as it stands in messages: its kind, never its whole content. */
 export function describe(value: unknown): string {
   if (typeof value === "string") return `the string ${quote(value)}`;
-  if (value === null || (typeof value !== "object" && typeof value !== "function"))
-    return String(value);
   if (typeof value === "function") return "a function";
-  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  if (typeof value !== "object" || value === null) return String(value);
+  const tag = classTag(value);
   const name = tag === "Object" ? value.constructor?.name : tag;
-  return typeof name === "string" && name !== "" && name !== "Object"
+  return typeof name === "string" && !/^(Object)?$/.test(name)
     ? `a value of type ${name}`
     : "an object";
+}
+
+/** The class name of a built-in object, also from another realm: `Float32Array`, `Map`, `ArrayBuffer`. */
+export function classTag(value: unknown): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
 }

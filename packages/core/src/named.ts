@@ -1,5 +1,5 @@
-import { describe, quote, TensorjarError } from "./error.js";
-import { classTag, isTensor } from "./tensor.js";
+import { classTag, describe, quote, TensorjarError } from "./error.js";
+import { isTensor } from "./tensor.js";
 
 /** Values by name: a `Map`, an iterable of pairs, or a plain object. */
 export type Named<T> =

@@ -6,7 +6,7 @@ import {
   isDType,
   shapeText,
 } from "./dtype.js";
-import { describe, quote, TensorjarError } from "./error.js";
+import { classTag, describe, quote, TensorjarError, tensorError } from "./error.js";
 
 /** An array of one dtype: C-contiguous, little-endian. Any object of this form is one; `[]` is the shape of a scalar. */
 export interface TensorOf<D extends DType> {
@@ -27,11 +27,6 @@ export type Bytes = ReturnType<Uint8Array["slice"]>;
 /** Bytes that tensorjar accepts. */
 export type BytesLike = ArrayBuffer | SharedArrayBuffer | ArrayBufferView;
 
-/** The class name of a built-in object, also from another realm: `Float32Array`, `Map`, `ArrayBuffer`. */
-export function classTag(value: unknown): string {
-  return Object.prototype.toString.call(value).slice(8, -1);
-}
-
 /** Whether `value` is a buffer or a view on one, also of another realm. */
 export function isBytesLike(value: unknown): value is BytesLike {
   return ArrayBuffer.isView(value) || /^(Shared)?ArrayBuffer$/.test(classTag(value));
@@ -39,22 +34,17 @@ export function isBytesLike(value: unknown): value is BytesLike {
 
 /** A plain `Uint8Array` on the same memory. Throws `invalid-argument` for what is not bytes or was transferred. */
 export function toBytes(bytes: BytesLike): Uint8Array {
+  let state = "";
   try {
     if (ArrayBuffer.isView(bytes))
       return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (isBytesLike(bytes)) return new Uint8Array(bytes);
-  } catch (cause) {
-    throw new TensorjarError(
-      "invalid-argument",
-      `the memory of ${describe(bytes)} is detached`,
-      { hint: "it was transferred: use it where it went, or transfer a copy" },
-      { cause },
-    );
+  } catch {
+    state = ", detached: it was transferred";
   }
-  throw new TensorjarError(
-    "invalid-argument",
-    `expected bytes (an ArrayBuffer or a view on one), got ${describe(bytes)}`,
-  );
+  throw new TensorjarError("invalid-argument", `expected bytes, got ${describe(bytes)}${state}`, {
+    hint: "give an ArrayBuffer or a view on one",
+  });
 }
 
 /** `length` zeroed bytes. Throws `limit-exceeded` where the engine cannot allocate them. */
@@ -107,81 +97,44 @@ export function tensorFromBytes<D extends DType>(
  * array class and of exactly that size. Returns its length in bytes.
  * Throws `invalid-argument`, `invalid-dtype`, `invalid-shape`.
  */
-export function checkTensor(value: unknown, name = ""): number {
-  const what = name === "" ? "the tensor" : `tensor ${quote(name)}`;
-  const named = name === "" ? {} : { name };
-  if (
-    typeof value !== "object" ||
-    value === null ||
-    !("dtype" in value && "shape" in value && "data" in value)
-  ) {
-    throw new TensorjarError("invalid-argument", `${what} is ${describe(value)}`, {
-      ...named,
+export function checkTensor(value: unknown, name?: string): number {
+  const { dtype, shape, data } = fieldsOf(value);
+  if (dtype === undefined || shape === undefined || data === undefined) {
+    throw tensorError(name, "invalid-argument", `${describe(value)} is no tensor`, {
       hint: "a tensor is { dtype, shape, data }, as tensor(data, shape) makes it",
     });
   }
-  const { dtype, shape, data } = value;
-  if (!isDType(dtype)) {
-    throw new TensorjarError(
-      "invalid-dtype",
-      `${what} has the dtype ${typeof dtype === "string" ? quote(dtype) : describe(dtype)}, which no tensor has`,
-      {
-        ...named,
-        actual: dtype,
-      },
-    );
-  }
-  if (!Array.isArray(shape)) {
-    throw new TensorjarError(
-      "invalid-shape",
-      `${what} has ${describe(shape)} as its shape, not an array of integers`,
-      named,
-    );
-  }
-  const Data = dataConstructor(dtype);
-  const tag = classTag(data);
-  if (!ArrayBuffer.isView(data) || tag !== Data.name) {
-    throw new TensorjarError(
+  const Data = dataConstructor(dtype, name);
+  if (!ArrayBuffer.isView(data) || (data.constructor !== Data && classTag(data) !== Data.name)) {
+    throw tensorError(
+      name,
       "invalid-argument",
-      `the data of ${what} is ${describe(data)}, but ${dtype} is held in a ${Data.name}`,
-      {
-        ...named,
-        expected: Data.name,
-        actual: tag,
-      },
+      `the data is ${describe(data)}, but ${dtype} is held in a ${Data.name}`,
+      { expected: Data.name, actual: classTag(data) },
     );
   }
   if (data.byteLength === 0) toBytes(data); // throws for memory that was transferred
-  let expected: number;
-  try {
-    expected = byteLength(dtype, shape);
-  } catch (cause) {
-    throw cause instanceof TensorjarError
-      ? new TensorjarError(cause.code, `${what}: ${cause.message}`, { ...cause.details, ...named })
-      : cause;
-  }
+  const expected = byteLength(dtype, shape, name);
   if (data.byteLength !== expected) {
-    throw new TensorjarError(
+    throw tensorError(
+      name,
       "invalid-shape",
-      `${what} of dtype ${dtype} and shape ${shapeText(shape)} takes ${expected} bytes, but its data has ${data.byteLength}`,
-      { ...named, expected, actual: data.byteLength },
+      `${dtype} of shape ${shapeText(shape)} takes ${expected} bytes, but the data has ${data.byteLength}`,
+      { expected, actual: data.byteLength },
     );
   }
   return expected;
 }
 
+/** The fields that make a tensor, as far as `x` has them; of these types only once that is checked. */
+function fieldsOf(x: unknown): { dtype?: DType; shape?: readonly number[]; data?: unknown } {
+  return Object(x);
+}
+
 /** Whether `x` has the form of a tensor of a known dtype (its sizes are not compared). */
 export function isTensor(x: unknown): x is Tensor {
-  return (
-    typeof x === "object" &&
-    x !== null &&
-    "dtype" in x &&
-    isDType(x.dtype) &&
-    "shape" in x &&
-    Array.isArray(x.shape) &&
-    "data" in x &&
-    ArrayBuffer.isView(x.data)
-  );
+  const { dtype, shape, data } = fieldsOf(x);
+  return isDType(dtype) && Array.isArray(shape) && ArrayBuffer.isView(data);
 }
 
 /** The same tensor, narrowed to one dtype. Throws `invalid-dtype` for another one, `not-found` for `undefined`. */
@@ -191,11 +144,7 @@ export function ofType<D extends DType>(t: AnyArray, dtype: D): TensorOf<D> {
     throw new TensorjarError(
       "invalid-dtype",
       `expected a tensor of ${dtype}, got ${quote(t.dtype)}`,
-      {
-        expected: dtype,
-        actual: t.dtype,
-        hint: `cast(tensor, ${quote(dtype)}) converts it`,
-      },
+      { expected: dtype, actual: t.dtype, hint: `cast(tensor, ${quote(dtype)}) converts it` },
     );
   }
   checkTensor(t);
