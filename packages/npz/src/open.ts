@@ -51,8 +51,8 @@ export async function openNpz(source: SourceLike, options: NpzReadOptions = {}):
   }
 }
 
-/** Bytes at the end of a file that are read first: the whole directory of most archives. */
-const tailLength = 64 << 10;
+/** Bytes at the end of a file that are read first: the end record whatever its comment, the whole directory of most archives. */
+const tailLength = 65 << 10;
 
 async function readArchive(source: ByteSource, options: NpzReadOptions): Promise<NpzFile> {
   const { size } = source;

@@ -87,6 +87,17 @@ describe("the end of an archive", () => {
     await expectRefused(what.includes("cut off") ? bytes.slice(0, -1) : bytes, invalid(message));
   });
 
+  test("a second directory at the end of the longest comment is refused", async () => {
+    const plain = makeZip([x]);
+    const directory = new DataView(plain.buffer).getUint32(plain.length - 6, true);
+    const second = plain.slice(directory); // also of the member at 0
+    const comment = new Uint8Array(65_535);
+    comment.set(second, comment.length - second.length);
+    const bytes = makeZip([x], { comment });
+    new DataView(bytes.buffer).setUint32(bytes.length - 6, bytes.length - second.length, true);
+    await expectRefused(bytes, invalid("another archive"));
+  });
+
   const read: Record<string, [readonly MadeMember[], MadeEnd]> = {
     "a comment": [[x, y], { comment: latin("hello") }],
     "a comment of 65,535 bytes": [[x, y], { comment: new Uint8Array(65_535).fill(0x50) }],

@@ -223,7 +223,7 @@ describe("reads", () => {
       );
       const source = recorded(bytes);
       const file = await openNpz(source);
-      expect(source.reads).toEqual([[bytes.length - 65536, 65536]]);
+      expect(source.reads).toEqual([[bytes.length - 66560, 66560]]);
       source.reads.length = 0;
       await file.get("b");
       const own = file.members[1]?.compressedSize ?? 0;
