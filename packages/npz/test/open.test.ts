@@ -264,7 +264,7 @@ describe("reads", () => {
   test("find an end record behind the longest comment", async () => {
     const source = recorded(makeZip([npyMember("a.npy")], { comment: new Uint8Array(65_535) }));
     expect((await openNpz(source)).names).toEqual(["a"]);
-    expect(source.reads).toHaveLength(2);
+    expect(source.reads).toHaveLength(1);
   });
 });
 
