@@ -80,7 +80,10 @@ for (const [library, set] of [
 ] as const) {
   interop(`${library}, by the snippets of the documentation`, set, (python) => {
     test("goes on where our run stopped, and ours goes on where it stops", async () => {
-      await writeFile(join(folder, `resume_${library}.py`), files.get(`resume_${library}.py`) ?? "");
+      await writeFile(
+        join(folder, `resume_${library}.py`),
+        files.get(`resume_${library}.py`) ?? "",
+      );
       const script = join(folder, `resume_${library}.py`);
       const [first, second, third] = ["first", "second", "third"].map((name) =>
         python.path(`${library}-${name}.safetensors`),
