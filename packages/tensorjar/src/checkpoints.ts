@@ -1,10 +1,10 @@
 import {
   type CheckpointFormat,
   type Checkpoints,
+  type CheckpointsOptions,
   npzCheckpoint,
   openCheckpoints as openStoreCheckpoints,
   type RestoreOptions,
-  type RetentionPolicy,
   restoreSnapshot,
   type Snapshot,
   type SnapshotOptions,
@@ -14,7 +14,6 @@ import {
   type VerifyOptions,
 } from "@tensorjar/checkpoint";
 import type { ByteSource, Chunks, SniffedFormat } from "@tensorjar/core";
-import type { LeafAdapter } from "@tensorjar/tree";
 import { folderStore } from "#platform";
 import { sniffSource, unknownFormat } from "./formats.js";
 import { type FacadeSource, toFacadeSource } from "./source.js";
@@ -90,12 +89,7 @@ export async function restoreCheckpoint(
 /** Opens the checkpoints of a training run: in the folder at a path, made when it is not there, or in a store. */
 export function openCheckpoints(
   where: string | Store,
-  options: {
-    format?: CheckpointFormat;
-    keep?: RetentionPolicy;
-    onBusy?: "wait" | "skip" | "error";
-    adapters?: readonly LeafAdapter[];
-  } = {},
+  options: CheckpointsOptions = {},
 ): Checkpoints {
   return openStoreCheckpoints(typeof where === "string" ? folderStore(where) : where, options);
 }
