@@ -16,7 +16,10 @@ export async function* dataPieces(
   options: NpyReadOptions,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const { header, element } = await layoutOf(read, entry, options);
+  const { header, element } = await layoutOf(read, entry, options).catch(async (fault: unknown) => {
+    for await (const _ of piecesOf(read, entry)); // throws when the member is damaged, not wrong
+    throw fault;
+  });
   const { dataOffset, fortranOrder } = header;
   const shape = inMember(entry.name, () => arrayShape(header, options));
   const unit = element.byteOrder === "big" ? swapSize(element.dtype, element.itemSize) : 1;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mutate, random } from "../../../tooling/testing.js";
+import { expectError, mutate, random } from "../../../tooling/testing.js";
 import {
   decodeNpz,
   encodeNpz,
@@ -192,4 +192,26 @@ function text(array: NpyArray | undefined): string {
     ? data
     : [...new Uint8Array(data.buffer, data.byteOffset, data.byteLength)];
   return JSON.stringify([dtype, shape, content]);
+}
+
+test("a damaged header is a checksum mismatch for whoever reads the member", async () => {
+  for (const method of [0, 8]) {
+    const member = npyMember("a.npy");
+    const damaged = encodeNpz(arrays, { compression: method === 0 ? "stored" : "deflate" });
+    const view = new DataView(damaged.buffer);
+    const start = 30 + view.getUint16(26, true) + view.getUint16(28, true);
+    damaged[start + 20] = 0xff; // of the header of the first array, or of the stream that it is in
+    const file = await openNpz(damaged);
+    const wrong = await openNpz(makeZip([{ ...member, raw: latin("no array at all") }]));
+    await expectError(() => file.get("w"), { code: "checksum-mismatch", names: ['"w.npy"'] });
+    await expectError(() => drain(file.chunks("w")), {
+      code: "checksum-mismatch",
+      names: ['"w.npy"'],
+    });
+    await expectError(() => drain(wrong.chunks("a")), { code: "not-this-format" });
+  }
+});
+
+async function drain(pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of pieces);
 }
