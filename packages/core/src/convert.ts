@@ -1,6 +1,7 @@
 import type { DType } from "./dtype.js";
 import { quote, TensorjarError } from "./error.js";
-import { numberCount, readFloat32, readFloat64 } from "./read-numbers.js";
+import { numberCount, readFloat64 } from "./numbers.js";
+import { readFloat32 } from "./read-numbers.js";
 import { type AnyArray, allocate, checkTensor, missingTensor, type Tensor } from "./tensor.js";
 
 /**

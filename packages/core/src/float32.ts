@@ -25,27 +25,6 @@ export function narrow(from: Float64Array, to: Float32Array): void {
   }
 }
 
-/**
- * To the odd neighbour where float32 has no such number: rounding the result to a narrower float then gives what
- * rounding the original would, where two roundings to nearest would not.
- */
-export function narrowToOdd(from: Float64Array, to: Float32Array): void {
-  const words = new Uint32Array(from.buffer, from.byteOffset, 2 * from.length);
-  const bits = new Uint32Array(to.buffer, to.byteOffset, from.length);
-  for (let i = 0; i < from.length; i++) {
-    const value = from[i] as number; // within the length
-    const nearest = Math.fround(value);
-    to[i] = nearest;
-    if (nearest === value) continue;
-    if (Number.isNaN(value)) {
-      bits[i] = nanBits(words[2 * i + 1] as number);
-    } else {
-      const pattern = bits[i] as number;
-      bits[i] = (Math.abs(nearest) > Math.abs(value) ? pattern - 1 : pattern) | 1;
-    }
-  }
-}
-
 /** A quiet NaN with the sign of a float64's upper word. */
 function nanBits(upper: number): number {
   return (upper & 0x80000000) | 0x7fc00000;

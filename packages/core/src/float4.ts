@@ -1,8 +1,9 @@
-import { decoder, encodeBytes } from "./float8.js";
+import { encodeBytes } from "./float8.js";
+import { decodingTable } from "./small-table.js";
 
 /** Float32 bits of float4 elements from `start` on: two a byte, the low nibble first. */
 export function decodeFloat4(bytes: Uint8Array, start: number, to: Int32Array): void {
-  const table = decoder("float4_e2m1fn");
+  const table = decodingTable("float4_e2m1fn");
   for (let i = 0; i < to.length; i++) {
     const byte = bytes[(start + i) >> 1] as number; // within the elements
     to[i] = table[(start + i) % 2 === 0 ? byte & 15 : byte >> 4] as number; // 16 entries

@@ -1,26 +1,15 @@
-import { decodeSmall, encodeSmall, type SmallFloat } from "./small-float.js";
+import { encodeSmall, formats, type SmallFloat } from "./small-float.js";
+import { decodingTable, upperWord } from "./small-table.js";
 
 export type Float8 = Extract<SmallFloat, `float8_${string}`>;
 /** What a byte or less holds: one code an element, whatever the packing. */
 type ByteFloat = Float8 | "float4_e2m1fn";
 
-const decoders = new Map<ByteFloat, Int32Array>();
 const encoders = new Map<ByteFloat, Uint8Array>();
-
-/** The float32 bits of every code; made when first asked for. */
-export function decoder(dtype: ByteFloat): Int32Array {
-  let table = decoders.get(dtype);
-  if (table === undefined) {
-    table = new Int32Array(dtype === "float4_e2m1fn" ? 16 : 256);
-    for (let code = 0; code < table.length; code++) table[code] = decodeSmall(dtype, code);
-    decoders.set(dtype, table);
-  }
-  return table;
-}
 
 /** Float32 bits of float8 codes. */
 export function decodeFloat8(dtype: Float8, codes: Uint8Array, to: Int32Array): void {
-  const table = decoder(dtype);
+  const table = decodingTable(dtype);
   const count = codes.length;
   const whole = count - (count % 16);
   let i = 0;
@@ -50,7 +39,8 @@ export function decodeFloat8(dtype: Float8, codes: Uint8Array, to: Int32Array): 
 /** Codes of float32 bits, one a byte, also of float4; to nearest even. */
 export function encodeBytes(dtype: ByteFloat, bits: Int32Array, to: Uint8Array): void {
   if (bits.length < 4096 && !encoders.has(dtype)) {
-    for (let i = 0; i < bits.length; i++) to[i] = encodeSmall(dtype, bits[i] as number); // within the length
+    for (let i = 0; i < bits.length; i++)
+      to[i] = encodeSmall(formats[dtype], upperWord(bits[i] as number)); // within the length
     return;
   }
   const table = encoder(dtype);
@@ -68,7 +58,8 @@ function encoder(dtype: ByteFloat): Uint8Array {
   let table = encoders.get(dtype);
   if (table === undefined) {
     table = new Uint8Array(65536);
-    for (let upper = 0; upper < 65536; upper++) table[upper] = encodeSmall(dtype, upper << 16);
+    for (let upper = 0; upper < 65536; upper++)
+      table[upper] = encodeSmall(formats[dtype], upperWord(upper << 16));
     encoders.set(dtype, table);
   }
   return table;

@@ -3,8 +3,7 @@ import { byteLength, type DType, dtypeInfo, elementCount, shapeText } from "./dt
 import { describe, TensorjarError } from "./error.js";
 import { bigintToOdd } from "./int64.js";
 import { type IntegerDType, integerRange, isIntegerDType } from "./integer-range.js";
-import { numberCount } from "./read-numbers.js";
-import { storeFloat64 } from "./store-numbers.js";
+import { numberCount, storeFloat64 } from "./numbers.js";
 import { allocate, type Tensor, tensorFromBytes } from "./tensor.js";
 
 /** NumPy's limit on the axes of an array. */

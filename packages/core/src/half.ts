@@ -1,22 +1,12 @@
-import { decodeSmall, encodeSmall } from "./small-float.js";
-
-let float16: Int32Array | undefined;
-
-/** The float32 bits of every float16; made when first asked for. */
-function float16Table(): Int32Array {
-  if (float16 === undefined) {
-    float16 = new Int32Array(65536);
-    for (let code = 0; code < 65536; code++) float16[code] = decodeSmall("float16", code);
-  }
-  return float16;
-}
+import { encodeSmall, formats } from "./small-float.js";
+import { decodingTable, upperWord } from "./small-table.js";
 
 // The loops below are unrolled: measured, twice as fast as plain ones. Bits are moved, never numbers: an engine may
 // drop the sign of a NaN that it holds as a number.
 
 /** Float32 bits of float16 codes. */
 export function decodeFloat16(codes: Uint16Array, to: Int32Array): void {
-  const table = float16Table();
+  const table = decodingTable("float16");
   const count = codes.length;
   const whole = count - (count % 8);
   let i = 0;
@@ -61,7 +51,7 @@ export function encodeFloat16(bits: Int32Array, to: Uint16Array): void {
       to[i] = sign | ((magnitude - 0x37fff001 + ((magnitude >>> 13) & 1)) >>> 13);
     } else if (magnitude < 0x33000000) {
       to[i] = sign; // below half of the smallest number
-    } else to[i] = encodeSmall("float16", value);
+    } else to[i] = encodeSmall(formats.float16, upperWord(value));
   }
 }
 

@@ -7,8 +7,8 @@ export type SmallFloat = Extract<
 >;
 
 /** How a narrow float is laid out. Codes are without the sign bit, except those of NaN. */
-interface Format {
-  readonly mantissaBits: number;
+export interface Format {
+  readonly mantissa: number;
   readonly bias: number;
   readonly sign: number;
   /** The code of the largest finite number. */
@@ -17,77 +17,60 @@ interface Format {
   readonly overflow: number;
   readonly nan: number;
   readonly negativeNan: number;
-  /** Whether -0 exists. */
-  readonly negativeZero: boolean;
 }
 
-const ieee = (
-  mantissaBits: number,
+const format = (
+  mantissa: number,
   bias: number,
   sign: number,
-  infinity: number,
+  max: number,
+  overflow: number,
   nan: number,
-): Format => ({
-  mantissaBits,
-  bias,
-  sign,
-  max: infinity - 1,
-  overflow: infinity,
-  nan,
-  negativeNan: nan | sign,
-  negativeZero: true,
-});
+  negativeNan: number = nan | sign,
+): Format => ({ mantissa, bias, sign, max, overflow, nan, negativeNan });
 
-/** One NaN where -0 would be, no infinities. */
-const fnuz = (mantissaBits: number, bias: number): Format => ({
-  mantissaBits,
-  bias,
-  sign: 0x80,
-  max: 0x7f,
-  overflow: 0x80,
-  nan: 0x80,
-  negativeNan: 0x80,
-  negativeZero: false,
-});
-
-/** Rounding, overflow and NaNs as ml_dtypes 0.6 has them; float8_e8m0fnu, which has neither sign nor mantissa, apart. */
-const formats: { readonly [F in Exclude<SmallFloat, "float8_e8m0fnu">]: Format } = {
-  float16: ieee(10, 15, 0x8000, 0x7c00, 0x7e00),
-  bfloat16: ieee(7, 127, 0x8000, 0x7f80, 0x7fc0),
-  float8_e5m2: ieee(2, 15, 0x80, 0x7c, 0x7e),
-  float8_e4m3fn: ieee(3, 7, 0x80, 0x7f, 0x7f),
-  float8_e4m3fnuz: fnuz(3, 8),
-  float8_e5m2fnuz: fnuz(2, 16),
+/** Rounding, overflow and NaNs as ml_dtypes 0.6 has them. */
+export const formats: { readonly [F in SmallFloat]: Format } = {
+  float16: format(10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00),
+  bfloat16: format(7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0),
+  float8_e5m2: format(2, 15, 0x80, 0x7b, 0x7c, 0x7e),
+  float8_e4m3fn: format(3, 7, 0x80, 0x7e, 0x7f, 0x7f),
+  // One NaN where -0 would be, no infinities.
+  float8_e4m3fnuz: format(3, 8, 0x80, 0x7f, 0x80, 0x80),
+  float8_e5m2fnuz: format(2, 16, 0x80, 0x7f, 0x80, 0x80),
+  // Powers of two alone, the smallest of which has the code 0.
+  float8_e8m0fnu: format(0, 127, 0x100, 0xfe, 0xff, 0xff, 0xff),
   // No NaN and no infinity: numbers saturate, and a NaN becomes a zero of the other sign, as ml_dtypes makes it.
-  float4_e2m1fn: { ...ieee(1, 1, 8, 8, 8), overflow: 7, negativeNan: 0 },
+  float4_e2m1fn: format(1, 1, 8, 7, 7, 8, 0),
 };
 
 /** Whether numbers of this dtype are encoded here. */
 export function isSmallFloat(dtype: DType): dtype is SmallFloat {
-  return dtype === "float8_e8m0fnu" || Object.hasOwn(formats, dtype);
+  return Object.hasOwn(formats, dtype);
 }
 
-/** The code of a float32 number given as bits, rounded to nearest even. */
-export function encodeSmall(dtype: SmallFloat, bits: number): number {
-  if (dtype === "float8_e8m0fnu") return encodeE8m0(bits >>> 0);
-  const { mantissaBits, bias, sign, max, overflow, nan, negativeNan, negativeZero } =
-    formats[dtype];
-  const magnitude = bits & 0x7fffffff;
-  const signBit = bits < 0 || bits > 0x7fffffff ? sign : 0;
-  if (magnitude > 0x7f800000) return signBit === 0 ? nan : negativeNan;
-  const shift = 23 - mantissaBits;
-  const smallestExponent = 128 - bias; // of a normal number, as float32 has it
-  let code: number;
-  if (magnitude === 0x7f800000) {
-    code = overflow;
-  } else if (magnitude >>> 23 >= smallestExponent || bias === 127) {
-    code = roundShift(magnitude, shift) - ((127 - bias) << mantissaBits);
-  } else {
-    const drop = shift + smallestExponent - (magnitude >>> 23);
-    code = drop > 24 ? 0 : roundShift((magnitude & 0x7fffff) | 0x800000, drop);
-  }
+/**
+ * The code of a number, rounded to nearest even. The number is given as the upper word of a float64, with the last bit
+ * set where the lower word is not zero: that is more precise than any of these types, so it rounds as the whole would.
+ */
+export function encodeSmall(
+  { mantissa, bias, sign, max, overflow, nan, negativeNan }: Format,
+  upper: number,
+): number {
+  if (mantissa === 0) return encodePower(upper >>> 0);
+  const magnitude = upper & 0x7fffffff;
+  const signBit = (upper >>> Math.clz32(sign)) & sign;
+  if (magnitude > 0x7ff00000) return signBit === 0 ? nan : negativeNan;
+  const exponent = magnitude >>> 20;
+  const lacking = 1024 - bias - exponent; // of the exponent of the smallest normal number
+  let code =
+    lacking <= 0
+      ? roundShift(magnitude, 20 - mantissa) - ((1023 - bias) << mantissa)
+      : lacking > mantissa + 1
+        ? 0
+        : roundShift((magnitude & 0xfffff) | 0x100000, 20 - mantissa + lacking);
   if (code > max) code = overflow;
-  return code === 0 && !negativeZero ? 0 : code | signBit;
+  return code === 0 && nan === negativeNan ? 0 : code | signBit;
 }
 
 /** `value` / 2^`places`, to nearest even. */
@@ -99,32 +82,26 @@ function roundShift(value: number, places: number): number {
  * The nearest power of two, from halfway on, and from anything past 2^-127, the upper one, as ml_dtypes has it;
  * NaN (0xff) for what is not above zero and for what would be past 2^127.
  */
-function encodeE8m0(bits: number): number {
-  if (bits === 0 || bits >= 0x7f800000) return 0xff;
-  if (bits < 0x800000) return bits <= 0x400000 ? 0 : 1;
-  return (bits + 0x400000) >>> 23;
+function encodePower(upper: number): number {
+  if (upper === 0 || upper >= 0x7ff00000) return 0xff;
+  if (upper <= 0x38100000) return upper <= 0x38000000 ? 0 : 1;
+  return Math.min(((upper + 0x80000) >>> 20) - 896, 0xff);
 }
 
-/** The float32 bits of one code. */
-export function decodeSmall(dtype: SmallFloat, code: number): number {
-  if (dtype === "float8_e8m0fnu") {
-    return code === 0xff ? 0x7fc00000 : code === 0 ? 0x400000 : code << 23;
-  }
-  const { mantissaBits, bias, sign, max, overflow, nan } = formats[dtype];
+/** The number of a code as the upper word of a float64, whose lower word is zero. */
+export function decodeSmall(
+  { mantissa, bias, sign, max, overflow, nan, negativeNan }: Format,
+  code: number,
+): number {
   const magnitude = code & (sign - 1);
-  const signBits = (code & sign) === 0 ? 0 : 0x80000000;
-  if (code === nan && code === sign && dtype !== "float4_e2m1fn") return 0xffc00000;
+  const signBit = (code & sign) << Math.clz32(sign); // no branch, which random signs would make slow
+  if (code === nan && nan === negativeNan && mantissa > 0) return -0x80000 | 0;
   if (magnitude > max)
-    return (
-      ((magnitude === overflow && overflow !== nan ? 0x7f800000 : 0x7fc00000) | signBits) >>> 0
-    );
-  if (magnitude === 0) return signBits;
-  const shift = 23 - mantissaBits;
-  if (magnitude >>> mantissaBits !== 0) {
-    return ((magnitude << shift) + ((127 - bias) << 23) + signBits) >>> 0;
-  }
-  if (bias === 127) return ((magnitude << shift) | signBits) >>> 0;
-  const zeros = Math.clz32(magnitude) - 8; // places up to where the implicit bit stands
-  const exponent = 128 - bias + shift - zeros;
-  return ((exponent << 23) + ((magnitude << zeros) & 0x7fffff) + signBits) >>> 0;
+    return (magnitude === overflow && overflow !== nan ? 0x7ff00000 : 0x7ff80000) | signBit;
+  const shift = 20 - mantissa;
+  if (magnitude >>> mantissa !== 0 || mantissa === 0)
+    return ((magnitude << shift) + ((1023 - bias) << 20)) | signBit;
+  if (magnitude === 0) return signBit;
+  const zeros = Math.clz32(magnitude) - 11; // places up to where the implicit bit stands
+  return (((1024 - bias + shift - zeros) << 20) + ((magnitude << zeros) & 0xfffff)) | signBit;
 }

@@ -1,5 +1,4 @@
 import {
-  cast,
   type DType,
   isTensorjarError,
   type Named,
@@ -8,6 +7,7 @@ import {
   TensorjarError,
 } from "@tensorjar/core";
 import {
+  castEach,
   checkName,
   classTag,
   namedEntries,
@@ -188,7 +188,7 @@ function described(
 /** The converted tensor, or the file's dtype and why it cannot be converted. */
 function tryCast(tensor: Tensor, dtype: DType): Tensor | string {
   try {
-    return cast(tensor, dtype) as Tensor; // the union of what `cast` returns for each dtype
+    return castEach(tensor, dtype) as Tensor; // the union of what `castEach` returns for each dtype
   } catch (error) {
     if (!isTensorjarError(error)) throw error;
     return `${tensor.dtype}, not converted: ${error.message}`;
