@@ -184,6 +184,7 @@ export function byteLength(dtype: DType, shape: readonly number[], name?: string
 
 /** A shape as it stands in messages: `(2, 3)`, cut after 16 axes. */
 export function shapeText(shape: readonly number[]): string {
+  if (!Array.isArray(shape)) return describe(shape);
   const more = shape.length > 16 ? ", ..." : shape.length === 1 ? "," : "";
-  return `(${shape.slice(0, 16).join(", ")}${more})`;
+  return `(${shape.slice(0, 16).map(describe).join(", ")}${more})`;
 }

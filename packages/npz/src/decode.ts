@@ -94,7 +94,7 @@ export function finder(entries: readonly Entry[]): (name: string, bytes?: boolea
     const some = entries.slice(0, 5).map(({ key }) => quote(key));
     throw new TensorjarError(
       "not-found",
-      `the archive holds no member ${quote(String(name))} among its ${entries.length}: ${some.join(", ")}`,
+      `the archive holds no member ${quote(name)} among its ${entries.length}: ${some.join(", ")}`,
       { name },
     );
   };

@@ -38,7 +38,8 @@ export function writeSettings({
   const deflate = compression === "deflate";
   checkOption("compression", compression, deflate || compression === "stored");
   checkOption("level", level, isLevel(level));
-  const isAlignment = Number.isInteger(Math.log2(align)) && align >= 1 && align <= 32768;
+  const isAlignment =
+    Number.isInteger(align) && Number.isInteger(Math.log2(align)) && align >= 1 && align <= 32768;
   checkOption("align", align, isAlignment);
   checkOption("profile", profile, profile === "gsplat" || profile === "numpy");
   const gem = profile === "gsplat";

@@ -190,6 +190,7 @@ test("values that no option has are refused", async () => {
     { align: 0 },
     { align: 3 },
     { align: 65_536 },
+    { align: 64n },
     { profile: "gem" },
   ];
   for (const options of wrong) {

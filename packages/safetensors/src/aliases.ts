@@ -23,7 +23,7 @@ export function dropAliases(
 ): CheckedEntry[] {
   if (mode === "copy") return entries;
   if (mode !== "refuse" && mode !== "metadata") {
-    throw new TensorjarError("invalid-argument", `aliases is ${quote(`${mode}`)}`, {
+    throw new TensorjarError("invalid-argument", `aliases is ${quote(mode)}`, {
       hint: 'it is "refuse", "copy" or "metadata"',
     });
   }

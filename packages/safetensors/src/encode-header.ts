@@ -92,7 +92,12 @@ function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] 
       hint: "give { dtype, shape, begin, end }",
     });
   }
-  const { dtype } = info;
+  const { dtype, begin, end } = info;
+  if (!Number.isSafeInteger(begin) || !Number.isSafeInteger(end)) {
+    throw tensorError("invalid-offsets", name, "has offsets that are no integers", {
+      actual: [begin, end],
+    });
+  }
   if (name === "__metadata__") {
     throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
   }

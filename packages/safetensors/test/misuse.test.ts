@@ -72,15 +72,21 @@ test("options and entries of the wrong kind are told", async () => {
     });
     await expectError(call(sliceByteRanges, "float32", shape, []), { code: "invalid-shape" });
   }
+  for (const offsets of [{ begin: 0n }, { end: 4n }, { end: undefined }, { begin: "0" }]) {
+    await expectError(call(encodeSafetensorsHeader, { a: { ...info, shape: [1], ...offsets } }), {
+      code: "invalid-offsets",
+      names: ['"a"'],
+    });
+  }
   const write = (options: object) => call(writeShardedSafetensors, () => ({}), { a: one }, options);
   await expectError(write({ maxShardBytes: bare }), { code: "invalid-argument" });
   await expectError(write({ prefix: null }), { code: "invalid-name" });
 });
 
-test("hundreds of thousands of names may share memory", () => {
-  const names = Array.from({ length: 200_000 }, (_, i): [string, Tensor] => [`n${i}`, one]);
+test("a hundred thousand names and more may share memory", () => {
+  const names = Array.from({ length: 150_000 }, (_, i): [string, Tensor] => [`n${i}`, one]);
   const bytes = encodeSafetensors(names, { aliases: "metadata" });
   const { tensors, metadata } = decodeSafetensors(bytes);
   expect([...tensors.keys()]).toEqual(["n0"]);
-  expect(metadata.size).toBe(199_999);
+  expect(metadata.size).toBe(149_999);
 });
