@@ -7,45 +7,21 @@ import {
   type RestoreOptions,
   restoreSnapshot,
   type Snapshot,
-  type SnapshotOptions,
   type Store,
   safetensorsCheckpoint,
   type TrainingState,
   type VerifyOptions,
 } from "@tensorjar/checkpoint";
-import type { ByteSource, Chunks, SniffedFormat } from "@tensorjar/core";
+import type { ByteSource, SniffedFormat } from "@tensorjar/core";
 import { folderStore } from "#platform";
 import { sniffSource, unknownFormat } from "./formats.js";
 import { type FacadeSource, toFacadeSource } from "./source.js";
-import { type Target, targetName, writeTarget } from "./target.js";
 
 const formats: Partial<Record<SniffedFormat, CheckpointFormat>> = {
   safetensors: safetensorsCheckpoint,
   npz: npzCheckpoint,
   zip: npzCheckpoint,
 };
-
-/**
- * Saves the whole state of a training run, or a snapshot, as one file: `.npz` by that extension or `format`,
- * safetensors otherwise. The state is copied before this returns, so training may go on at once.
- * A path is written atomically.
- */
-export async function saveCheckpoint(
-  target: Target,
-  state: TrainingState | Snapshot,
-  options: SnapshotOptions & { format?: CheckpointFormat } = {},
-): Promise<void> {
-  const {
-    format = /\.npz$/i.test(targetName(target) ?? "") ? npzCheckpoint : safetensorsCheckpoint,
-    ...rest
-  } = options;
-  const chunks = format.chunks(state, rest);
-  await writeTarget(target, isChunks(chunks) ? chunks : { byteLength: Number.NaN, chunks });
-}
-
-function isChunks(chunks: ReturnType<CheckpointFormat["chunks"]>): chunks is Chunks {
-  return "byteLength" in chunks;
-}
 
 /**
  * Loads a checkpoint into a frozen snapshot that owns its arrays; its container is told by its content.

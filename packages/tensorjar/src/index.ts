@@ -167,14 +167,10 @@ export {
   visitTree,
 } from "@tensorjar/tree";
 export { fileSink, fileSource, folderStore } from "#platform";
-export {
-  loadCheckpoint,
-  openCheckpoints,
-  restoreCheckpoint,
-  saveCheckpoint,
-} from "./checkpoints.js";
+export { loadCheckpoint, openCheckpoints, restoreCheckpoint } from "./checkpoints.js";
 export { type LoadedFile, type LoadFileOptions, load, open } from "./files.js";
 export type { Container } from "./formats.js";
+export { saveCheckpoint } from "./save-checkpoint.js";
 export type { FacadeSource } from "./source.js";
 export type { Target } from "./target.js";
 export { type LoadIntoOptions, loadInto, type SaveOptions, save } from "./tree-files.js";

@@ -1,0 +1,43 @@
+import type {
+  CheckpointFormat,
+  Snapshot,
+  SnapshotOptions,
+  TrainingState,
+} from "@tensorjar/checkpoint";
+import { encodeCheckpoint, takeSnapshot } from "@tensorjar/checkpoint/codec";
+import type { Chunks } from "@tensorjar/core";
+import { type Target, targetName, writeTarget } from "./target.js";
+
+/**
+ * Saves the whole state of a training run, or a snapshot, as one file: `.npz` by that extension or `format`,
+ * safetensors otherwise. The state is copied before this returns, so training may go on at once.
+ * A path is written atomically.
+ */
+export async function saveCheckpoint(
+  target: Target,
+  state: TrainingState | Snapshot,
+  options: SnapshotOptions & { format?: CheckpointFormat } = {},
+): Promise<void> {
+  const { format, ...rest } = options;
+  await writeTarget(target, await checkpointChunks(target, state, rest, format));
+}
+
+/** Copies the state before the first `await`. The NPZ container is loaded only where it is asked for. */
+async function checkpointChunks(
+  target: Target,
+  state: TrainingState | Snapshot,
+  options: SnapshotOptions,
+  format: CheckpointFormat | undefined,
+): Promise<Chunks> {
+  if (format === undefined && !/\.npz$/i.test(targetName(target) ?? "")) {
+    return encodeCheckpoint(state, options);
+  }
+  const snapshot = "configText" in state ? state : takeSnapshot(state, options);
+  const { chunks } = format ?? (await import("@tensorjar/checkpoint/npz")).npzCheckpoint;
+  const file = chunks(snapshot, options);
+  return isChunks(file) ? file : { byteLength: Number.NaN, chunks: file };
+}
+
+function isChunks(chunks: ReturnType<CheckpointFormat["chunks"]>): chunks is Chunks {
+  return "byteLength" in chunks;
+}
