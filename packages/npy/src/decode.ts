@@ -1,17 +1,17 @@
-import {
-  type BytesLike,
-  type DType,
-  dtypeInfo,
-  type Tensor,
-  TensorjarError,
-} from "@tensorjar/core";
-import { isDType, quote, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
+import { type BytesLike, type DType, type Tensor, TensorjarError } from "@tensorjar/core";
+import { describe, isDType, quote, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
 import { swapBytes } from "#swap";
 import type { NpyArray } from "./array.js";
 import { cloneBytes } from "./bytes.js";
-import { type ElementType, swapSize } from "./descr.js";
+import { type ElementType, sizeOf, swapSize } from "./descr.js";
 import { fortranToC } from "./fortran.js";
-import { type NpyHeader, type NpyHeaderOptions, type NpyLayout, readLayout } from "./header.js";
+import {
+  cut,
+  type NpyHeader,
+  type NpyHeaderOptions,
+  type NpyLayout,
+  readLayout,
+} from "./header.js";
 import { decodeStrings } from "./strings.js";
 
 export interface NpyReadOptions extends NpyHeaderOptions {
@@ -67,17 +67,23 @@ function decodeFirst(
 }
 
 /** Throws `invalid-argument` for a value that no option has. */
-export function checkReadOptions({ fortranOrder = "to-c", voidAs }: NpyReadOptions): void {
+export function checkReadOptions({
+  fortranOrder = "to-c",
+  maxHeaderLength = 0,
+  voidAs,
+}: NpyReadOptions): void {
+  const limits = typeof maxHeaderLength === "number" && maxHeaderLength >= 0;
+  checkOption("maxHeaderLength", maxHeaderLength, limits);
   const orders = ["to-c", "reverse-shape", "reject"];
   checkOption("fortranOrder", fortranOrder, orders.includes(fortranOrder));
-  const fits = voidAs === undefined || (isDType(voidAs) && dtypeInfo(voidAs).bits >= 8);
+  const fits = voidAs === undefined || (isDType(voidAs) && sizeOf(voidAs) >= 1);
   checkOption("voidAs", voidAs, fits);
 }
 
 /** Throws `invalid-argument` for the value of an option that is not `valid`. */
 export function checkOption(name: string, actual: unknown, valid: boolean): void {
   if (valid) return;
-  const message = `the option ${name} is ${String(actual)}`;
+  const message = `the option ${name} is ${describe(actual)}`;
   throw new TensorjarError("invalid-argument", message, { name, actual });
 }
 
@@ -87,20 +93,17 @@ export function checkDataSize(
   size: number,
   trailing: "error" | "ignore" = "error",
 ): void {
-  const actual = size - header.dataOffset;
+  const { descr, shape, dataOffset } = header;
+  const actual = size - dataOffset;
   if (actual < byteLength) {
-    throw new TensorjarError(
-      "truncated",
-      `the data of descr ${quote(header.descr)} and shape (${header.shape}) takes ${byteLength} bytes, the file ends after ${actual} bytes`,
-      { offset: size, expected: byteLength, actual },
-    );
+    throw cut(`data of descr ${quote(descr)} and shape (${shape})`, byteLength, actual, size);
   }
   if (actual > byteLength && trailing !== "ignore") {
     throw new TensorjarError(
       "trailing-bytes",
       `${actual - byteLength} bytes follow the ${byteLength} bytes of data`,
       {
-        offset: header.dataOffset + byteLength,
+        offset: dataOffset + byteLength,
         expected: byteLength,
         actual,
         hint: "decodeNpySequence reads several arrays",
@@ -153,7 +156,7 @@ export function voidDType(
   { dtype, itemSize }: ElementType,
   { voidAs }: NpyReadOptions,
 ): DType | undefined {
-  const fits = dtype === "void" && voidAs !== undefined && dtypeInfo(voidAs).bytes === itemSize;
+  const fits = dtype === "void" && voidAs !== undefined && sizeOf(voidAs) === itemSize;
   return fits ? voidAs : undefined;
 }
 

@@ -1,10 +1,7 @@
-import { dtypeInfo, elementCount, TensorjarError } from "@tensorjar/core";
+import { elementCount, TensorjarError } from "@tensorjar/core";
 import { describe, isDType, quote } from "@tensorjar/core/codec";
-import { type ElementType, parseDescr } from "./descr.js";
+import { type ElementType, parseDescr, sizeOf } from "./descr.js";
 import { stringRepr, tupleRepr } from "./python.js";
-
-/** NumPy's letter for each kind of dtype. */
-const letters = { bool: "b", int: "i", uint: "u", float: "f", complex: "c" } as const;
 
 /**
  * The descr of an element type as `np.save` writes it, in Python's text. `asVoid` writes bfloat16 and float8 as void.
@@ -38,15 +35,14 @@ function scalarText({ dtype, itemSize, byteOrder, unit }: ElementType, asVoid: b
       actual: dtype,
     });
   }
-  const { bits, bytes, kind } = dtypeInfo(dtype);
-  if (kind !== "float" || (bits >= 16 && dtype !== "bfloat16")) {
-    return `${bytes === 1 ? "|" : order}${letters[kind]}${bytes}`;
-  }
-  if (!asVoid || bits < 8) {
+  const bytes = sizeOf(dtype);
+  const isNumPys = dtype !== "bfloat16" && !dtype.includes("_"); // the others are of ml_dtypes
+  if (isNumPys) return `${bytes === 1 ? "|" : order}${dtype[0]}${bytes}`;
+  if (!asVoid || bytes < 1) {
     throw new TensorjarError("unsupported", `${dtype} has no name in .npy`, {
       actual: dtype,
       hint:
-        bits < 8
+        bytes < 1
           ? "save it as safetensors, or cast it to float32 first"
           : "asVoid: true writes its bits as void, which are read with voidAs; or cast it to float32 first",
     });

@@ -29,19 +29,11 @@ export interface StructField extends ElementType {
 /** NumPy keeps the size of an element in a C int. */
 const maxItemSize = 2 ** 31 - 1;
 
-const kinds: { readonly [letter: string]: string } = {
-  b: "bool",
-  i: "int",
-  u: "uint",
-  f: "float",
-  c: "complex",
-  S: "bytes",
-  U: "string",
-  V: "void",
-};
-/** Codes without a size that mean the same on every platform, each before its kind and size. */
-const shortCodes = "?b1 bi1 Bu1 hi2 Hu2 ii4 Iu4 qi8 Qu8 ef2 ff4 df8 Fc8 Dc16";
-const named = /^(?:bool|u?int(?:8|16|32|64)|b?float16|float(?:32|64)|complex(?:64|128))$/;
+const names =
+  "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128";
+/** The codes without a size of those dtypes, in that order, where they mean the same on every platform. */
+const letters = "?bBhHiIqQefdFD";
+const flexible: { readonly [letter: string]: string } = { S: "bytes", U: "string", V: "void" };
 const time = /^(?:(M8|datetime64)|m8|timedelta64)(?:\[(?:(\d*)([YMWDhms]|[munpfa]s)|generic)\])?$/;
 const noForm = /^(?:f12|f16|c24|c32|[gG]|T\d*|StringDType.*)$/;
 
@@ -59,39 +51,46 @@ export function swapSize(dtype: string, itemSize: number): number {
 }
 
 function scalarType(descr: string): ElementType {
-  const [, order = "", rest = ""] = /^([<>=|]?)(.*)/s.exec(descr) ?? [];
-  const code =
-    shortCodes
-      .split(" ")
-      .find((short) => short[0] === rest)
-      ?.slice(1) ?? rest;
-  const [, kind = "", size] = /^(b(?=1$)|[iufcSUV])(\d*)$/.exec(code) ?? [];
-  const [span, date, factor, base = ""] = time.exec(rest) ?? [];
+  const [, order = "", code = ""] = /^([<>=|]?)(.*)/s.exec(descr) ?? [];
+  const [span, date, factor, base = ""] = time.exec(code) ?? [];
+  const [, letter = "", size] = /^([SUV])(\d*)$/.exec(code) ?? [];
+  const sized = code.replace(/^([iufc])0+(?=\d)/, "$1"); // NumPy reads f04 as f4
+  const name =
+    descr === "bfloat16"
+      ? descr
+      : names
+          .split(" ")
+          .find(
+            (name, i) =>
+              name === descr || letters[i] === code || name.charAt(0) + sizeOf(name) === sized,
+          );
   const times = Number(factor || 1);
-  let dtype = kinds[kind] ?? rest;
-  let itemSize = Number(size);
-  if (/[iufc]/.test(kind)) dtype += 8 * itemSize;
-  if (kind === "U") itemSize *= 4;
-  if (kind + order === "" && named.test(rest)) itemSize = Number(rest.replace(/\D/g, "")) / 8 || 1;
+  let dtype = flexible[letter] ?? name;
+  let itemSize = name === undefined ? Number(size) : sizeOf(name);
+  if (letter === "U") itemSize *= 4;
   if (span && times <= maxItemSize) {
     dtype = date ? "datetime64" : "timedelta64";
     itemSize = 8;
   }
-  const known = span || /[SUV]/.test(kind) || (named.test(dtype) && itemSize > 0);
-  if (!known || !(itemSize <= maxItemSize)) {
-    const object = /^O\d*$|^object/.test(rest);
+  if (dtype === undefined || itemSize > maxItemSize) {
+    const object = /^O\d*$|^object/.test(code);
     throw new TensorjarError(
-      object || noForm.test(rest) ? "unsupported" : "invalid-dtype",
-      `the descr ${quote(descr)} ${object ? "means Python objects, which are never unpickled" : "is no portable dtype"}`,
+      object || noForm.test(code) ? "unsupported" : "invalid-dtype",
+      `the descr ${quote(descr)} ${object ? "means Python objects, never unpickled" : "is no portable dtype"}`,
     );
   }
-  const none = itemSize === 1 || /[SV]/.test(kind);
+  const none = itemSize === 1 || /[SV]/.test(letter);
   return {
     dtype,
     itemSize,
     byteOrder: none ? "none" : order === ">" ? "big" : "little",
     ...(span && { unit: (times === 1 ? "" : times) + base }),
   };
+}
+
+/** Bytes of an element of a named dtype: the first number in its name is that of the bits. */
+export function sizeOf(dtype: string): number {
+  return Number(/\d+/.exec(dtype) ?? 8) / 8;
 }
 
 function structType(list: readonly Literal[]): ElementType {

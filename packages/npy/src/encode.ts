@@ -1,7 +1,7 @@
-import { type Bytes, dtypeInfo, elementCount, type Tensor, TensorjarError } from "@tensorjar/core";
+import { type Bytes, elementCount, type Tensor, TensorjarError } from "@tensorjar/core";
 import { allocate, checkTensor, classTag, describe, tensorBytes } from "@tensorjar/core/codec";
 import type { NpyArray } from "./array.js";
-import type { ElementType } from "./descr.js";
+import { type ElementType, sizeOf } from "./descr.js";
 import { descrText } from "./descr-text.js";
 import { encodeHeader } from "./header-text.js";
 import { encodeStrings } from "./strings.js";
@@ -53,7 +53,7 @@ export function npyPieces(array: NpyArray, options: NpyWriteOptions = {}): NpyPi
 function contentOf(array: NpyArray): { element: ElementType; data: Uint8Array } {
   if (!isOtherKind(array)) {
     checkTensor(array);
-    const itemSize = dtypeInfo(array.dtype).bytes;
+    const itemSize = sizeOf(array.dtype);
     return {
       element: { dtype: array.dtype, itemSize, byteOrder: "little" },
       data: tensorBytes(array),

@@ -36,7 +36,6 @@ export interface NpyLayout {
 export const headerPrefixLength = 12;
 
 const magic = "\x93NUMPY";
-const defaultLimit = 10_000;
 
 /** An .npy header without its data. Throws as {@link readLayout} does. */
 export function parseNpyHeader(bytes: BytesLike, options?: NpyHeaderOptions): NpyHeader {
@@ -51,16 +50,13 @@ export function parseNpyHeader(bytes: BytesLike, options?: NpyHeaderOptions): Np
 export function headerEnd(
   start: Uint8Array,
   size: number,
-  { maxHeaderLength = defaultLimit }: NpyHeaderOptions = {},
-): { version: 1 | 2 | 3; textOffset: number; dataOffset: number } {
+  { maxHeaderLength: limit = 10_000 }: NpyHeaderOptions = {},
+): { version: 1 | 2 | 3; textOffset: number; dataOffset: number; limit: number } {
   if (!magic.startsWith(latin1(start.subarray(0, magic.length)))) {
     const what = otherFormat(latin1(start.subarray(0, 64))) ?? "no known format";
-    throw new TensorjarError(
-      "not-this-format",
-      `this is not a NumPy .npy file (magic string \\x93NUMPY) but ${what}`,
-    );
+    throw new TensorjarError("not-this-format", `this is not a NumPy .npy file but ${what}`);
   }
-  if (start.length < 10) throw cut(10, size);
+  if (start.length < 10) throw cut("header", 10, size);
   const [version, minor] = start.subarray(magic.length);
   if ((version !== 1 && version !== 2 && version !== 3) || minor !== 0) {
     throw new TensorjarError(
@@ -71,17 +67,20 @@ export function headerEnd(
   const textOffset = version === 1 ? 10 : 12;
   let dataOffset = textOffset;
   for (let at = 8; at < textOffset; at++) dataOffset += (start[at] ?? 0) * 256 ** (at - 8);
-  if (dataOffset > size) throw cut(dataOffset, size);
-  checkLength((dataOffset - textOffset) / (version === 3 ? 4 : 1), maxHeaderLength);
-  return { version, textOffset, dataOffset };
+  if (dataOffset > size) throw cut("header", dataOffset, size);
+  checkLength((dataOffset - textOffset) / (version === 3 ? 4 : 1), limit);
+  return { version, textOffset, dataOffset, limit };
 }
 
-function cut(expected: number, actual: number): TensorjarError {
-  return new TensorjarError(
-    "truncated",
-    `the header takes ${expected} bytes, the file ends after ${actual} bytes`,
-    { offset: actual, expected, actual },
-  );
+/** The error for a file that ends at `offset`, `actual` bytes into its header or data, which takes `expected`. */
+export function cut(
+  what: string,
+  expected: number,
+  actual: number,
+  offset: number = actual,
+): TensorjarError {
+  const message = `the ${what} takes ${expected} bytes, the file ends after ${actual} bytes`;
+  return new TensorjarError("truncated", message, { offset, expected, actual });
 }
 
 function checkLength(actual: number, expected: number): void {
@@ -103,20 +102,17 @@ export function readLayout(
   options: NpyHeaderOptions = {},
   size: number = bytes.length,
 ): NpyLayout {
-  const { version, textOffset, dataOffset } = headerEnd(bytes, size, options);
+  const { version, textOffset, dataOffset, limit } = headerEnd(bytes, size, options);
   const encoded = bytes.subarray(textOffset, dataOffset);
   const text = version === 3 ? decodeUtf8(encoded) : latin1(encoded);
   if (text === undefined) throw new TensorjarError("invalid-utf8", "the header is not UTF-8");
-  const length = version === 3 ? [...text].length : text.length; // characters as Python counts them
-  checkLength(length, options.maxHeaderLength ?? defaultLimit);
+  checkLength([...text].length, limit); // as Python counts them
   const dict = parseLiteral(text, version < 3);
   const entries: LiteralDict = dict instanceof Map ? dict : new Map();
   const [descr, order, dims] = ["descr", "fortran_order", "shape"].map((key) => entries.get(key));
   if (!descr || !order || !dims || entries.size > 3) {
     const keys = quote([...entries.keys()].join());
-    throw invalid(
-      `the header is not a dict of descr, fortran_order and shape; its keys are ${keys}`,
-    );
+    throw invalid(`the header is a dict of ${keys}, not of descr, fortran_order and shape`);
   }
   const fortranOrder = order.value;
   if (typeof fortranOrder !== "boolean") {

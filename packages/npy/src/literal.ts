@@ -20,9 +20,11 @@ const word = /[\w.]{1,4300}/y;
 
 const integer = /^(?:0x(?:_?[\da-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|[1-9](?:_?\d)*|0(?:_?0)*)$/i;
 const stringStart = /([ur]?)("""|'''|"|')/iy;
-const numericEscape = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3}))/y;
+const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|.)/gs;
 /** How NumPy 2 prints a scalar: writers that print shapes leave it in them. */
 const numpyScalar = /^(?:np|numpy)\.u?int\d*\(/;
+/** White space, a line continued on the next, or a comment. */
+const blank = /[ \t\f\n]|\\\n(?!$)|#[^\n]*/y;
 const constants = new Map([
   ["True", true],
   ["False", false],
@@ -53,11 +55,9 @@ export function parseLiteral(source: string, longs = false): Literal {
   /** Passes white space and comments; a newline ends an expression, except within brackets. */
   const skip = (newlines = depth > 0): void => {
     for (;;) {
-      const char = text[at];
-      if (char === " " || char === "\t" || char === "\f" || (char === "\n" && newlines)) at++;
-      else if (char === "\\" && text[at + 1] === "\n" && at + 2 < text.length) at += 2;
-      else if (char === "#") while (at < text.length && text[at] !== "\n") at++;
-      else return;
+      const [passed = ""] = match(blank);
+      if (passed === "" || (passed === "\n" && !newlines)) return;
+      at += passed.length;
     }
   };
 
@@ -71,45 +71,41 @@ export function parseLiteral(source: string, longs = false): Literal {
     return there;
   };
 
-  /** What the backslash at hand and the characters after it stand for. */
-  const escaped = (): string => {
-    const next = text.charAt(at + 1);
-    const simple = "\\'\"abfnrtv\n".indexOf(next || "?");
-    if (simple >= 0) {
-      at += 2;
-      return "\\'\"\x07\b\f\n\r\t\v".charAt(simple);
-    }
-    const [all = "\\", two, four, eight, octal] = match(numericEscape);
-    const code = octal === undefined ? `0x${two ?? four ?? eight}` : `0o${octal}`;
-    if (all === "\\" ? "xuUN".includes(next) : Number(code) > 0x10ffff) throw unexpected();
-    at += all.length;
-    return all === "\\" ? all : String.fromCodePoint(Number(code)); // Python keeps the backslash of an unknown escape
+  /** What a backslash and the characters after it stand for. */
+  const unescaped = (
+    all: string,
+    two?: string,
+    four?: string,
+    eight?: string,
+    octal?: string,
+  ): string => {
+    const next = all.charAt(1);
+    const simple = "\\'\"abfnrtv\n".indexOf(next);
+    if (simple >= 0) return "\\'\"\x07\b\f\n\r\t\v".charAt(simple);
+    const hex = two ?? four ?? eight;
+    const code = Number.parseInt(hex ?? octal ?? "", hex ? 16 : 8);
+    if (code > 0x10ffff || (!(code >= 0) && "xuUN".includes(next))) throw unexpected();
+    return code >= 0 ? String.fromCodePoint(code) : all; // Python keeps the backslash of an unknown escape
   };
 
   const parse = (): Literal => {
     const open = text.charAt(at);
-    let [start, prefix = "", quotes = ""] = match(stringStart);
-    if (start !== undefined) {
-      let value = "";
-      while (start !== undefined) {
-        at += start.length;
-        let from = at;
-        while (!text.startsWith(quotes, at)) {
-          const char = text[at];
-          if (char === undefined || (char === "\n" && quotes.length === 1)) throw unexpected();
-          if (char !== "\\") at++;
-          else if (/r/i.test(prefix)) at += 2;
-          else {
-            value += text.slice(from, at) + escaped();
-            from = at;
-          }
-        }
-        value += text.slice(from, at);
-        take(quotes);
-        [start, prefix = "", quotes = ""] = match(stringStart); // strings side by side are one
+    let string: string | undefined;
+    for (;;) {
+      const [start, prefix = "", quotes = ""] = match(stringStart);
+      if (start === undefined) break;
+      at += start.length;
+      const from = at;
+      while (!text.startsWith(quotes, at)) {
+        const char = text[at];
+        if (char === undefined || (char === "\n" && quotes.length === 1)) throw unexpected();
+        at += char === "\\" ? 2 : 1;
       }
-      return value;
+      const body = text.slice(from, at);
+      string = (string ?? "") + (/r/i.test(prefix) ? body : body.replace(escapes, unescaped));
+      take(quotes); // strings side by side are one
     }
+    if (string !== undefined) return string;
     const close = { "(": ")", "[": "]", "{": "}" }[open];
     if (close === undefined) {
       const signed = take("-") || take("+");

@@ -1,11 +1,11 @@
 /** The formats that stand where another was expected; core's `sniff` knows more, and would fill a third of the codec's size. */
 const formats: readonly (readonly [RegExp, string])[] = [
-  [/^PK/, "a zip archive: try decodeNpz"],
+  [/^PK/, "zip: try decodeNpz"],
   [/^\x1f\x8b/, "gzip"],
   [/^\s*<[!?a-z]/i, "HTML"],
   [/^version https:\/\/git-lfs/, "a Git LFS pointer: run `git lfs pull`"],
   [/^(\x89HDF|GGUF)/, "HDF5 or GGUF"],
-  [/^\x80[\x02-\x05]/, "a pickle"],
+  [/^\x80[\x02-\x05]/, "pickle"],
   [/^.{5}\0\0\0\s*\{/s, "safetensors"],
 ];
 
