@@ -67,23 +67,30 @@ async function start(command, args, env) {
 }
 
 /**
- * Runs of all contestants in turn, `pairs` of each after `warmUps` that do not count:
- * name → samples `{ ms, peak }`. Contestants that are undefined are left out.
+ * Runs of all contestants in turn: name → samples `{ ms, peak }`, `pairs` of each. Before, warm contestants run without
+ * being counted, `warmUps` times and until the fastest has worked for `warmMs`. Those that are undefined are left out.
  */
-export async function interleave(contestants, { pairs, warmUps }) {
+export async function interleave(contestants, { pairs, warmUps, warmMs = 0 }) {
   const present = Object.entries(contestants).filter(([, contestant]) => contestant);
   const samples = Object.fromEntries(present.map(([name]) => [name, []]));
   const running = new Map();
   try {
-    for (let round = -warmUps; round < pairs; round++) {
+    const warmed = new Map(present.filter(([, { fresh }]) => !fresh).map(([name]) => [name, 0]));
+    const isWarm = (rounds) =>
+      rounds >= warmUps && (rounds >= 100 || Math.min(...warmed.values()) >= warmMs);
+    let warming = warmed.size > 0 ? 0 : undefined;
+    for (let round = 0; round < pairs; ) {
+      if (warming !== undefined && isWarm(warming++)) warming = undefined;
       for (const [name, contestant] of present) {
-        if (contestant.fresh && round < 0) continue;
+        if (contestant.fresh && warming !== undefined) continue;
         const process = running.get(name) ?? (await contestant.start());
         if (!contestant.fresh) running.set(name, process);
         const sample = await process.sample();
         if (contestant.fresh) await process.stop();
-        if (round >= 0) samples[name].push(sample);
+        if (warming === undefined) samples[name].push(sample);
+        else warmed.set(name, warmed.get(name) + sample.ms);
       }
+      if (warming === undefined) round++;
     }
   } finally {
     for (const process of running.values()) await process.stop();

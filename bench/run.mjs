@@ -100,7 +100,7 @@ async function measure(suite) {
   for (const { title, prepare, contestants, rows, figures, ...own } of suite) {
     if (options.only !== undefined && !title.includes(options.only)) continue;
     const pairs = options.quick ? plan.pairs : (own.pairs ?? plan.pairs);
-    const rounds = { pairs, warmUps: own.warmUps ?? plan.warmUps };
+    const rounds = { pairs, warmUps: own.warmUps ?? plan.warmUps, warmMs: own.warmMs ?? 0 };
     const samples = await interleave(contestants(await prepare(folder)), rounds);
     const ratios = rows
       .map(({ of = Object.keys(samples)[0], by, part }) => ({ of, by, part }))

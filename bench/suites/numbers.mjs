@@ -27,6 +27,7 @@ export default (scale) => {
     }),
     rows,
     warmUps: 3,
+    warmMs: 300,
   });
   const from = (target, rows, major) => ({
     title: `numbers: float32 to ${target}, 16 Mi elements${major ? `, Node ${major}` : ""}`,
@@ -37,6 +38,7 @@ export default (scale) => {
     }),
     rows,
     warmUps: 3,
+    warmMs: 300,
   });
   const byNumpy = (args) => ({ NumPy: numpy("convert", args) });
   return [

@@ -97,7 +97,8 @@ export default (scale) => {
         "JSON.parse": node("raw/json", args, { major }),
       }),
       rows: [{ part: `7 Node ${major}`, by: "JSON.parse" }],
-      warmUps: 5,
+      warmUps: 3,
+      warmMs: 300,
       pairs: 15,
     })),
     {
@@ -126,6 +127,7 @@ export default (scale) => {
         "@jax-js/loaders": node("peers/jaxParse", args),
       }),
       rows: [{ by: "@jax-js/loaders" }],
+      warmMs: 300,
     },
     {
       title: "safetensors against peers: header of 100,000 tensors over HTTP, answered from memory",
@@ -139,6 +141,7 @@ export default (scale) => {
         "@huggingface/hub": node("peers/hubHeader", args),
       }),
       rows: [{ by: "@huggingface/hub" }],
+      warmMs: 300,
     },
   ];
 };

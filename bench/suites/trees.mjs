@@ -14,7 +14,8 @@ export default (scale) => [
       { part: "17 flatten", of: "flatten", by: "fill a Map" },
       { part: "17 load", of: "load", by: "fill a Map" },
     ],
-    warmUps: 5,
+    warmUps: 3,
+    warmMs: 300,
     pairs: 15,
   },
   {
@@ -26,5 +27,6 @@ export default (scale) => [
     }),
     rows: [{ part: "18", by: "copy" }],
     warmUps: 3,
+    warmMs: 300,
   },
 ];
