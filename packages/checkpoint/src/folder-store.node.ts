@@ -2,7 +2,7 @@ import * as fs from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { TensorjarError } from "@tensorjar/core";
-import { quote, writeChunks } from "@tensorjar/core/codec";
+import { describe, quote, writeChunks } from "@tensorjar/core/codec";
 import { fileSink, fileSource } from "@tensorjar/core/node";
 import { lockFolder } from "./folder-lock.node.js";
 import { errnoOf, ioError } from "./io-error.node.js";
@@ -21,7 +21,7 @@ import {
  * name are on the disk. Temporary files and the lock begin with `.tensorjar-`, and are the only ones ever cleaned up.
  */
 export function folderStore(path: string | URL): Store {
-  const folder = resolve(path instanceof URL ? fileURLToPath(path) : path);
+  const folder = resolve(toPath(path));
   const at = (name: string): string => {
     checkStoreName(name);
     return join(folder, name);
@@ -79,6 +79,20 @@ export function folderStore(path: string | URL): Store {
       return lockFolder(folder, name);
     },
   };
+}
+
+/** The path that a string or a `file:` URL names. Throws `invalid-argument`. */
+function toPath(path: unknown): string {
+  const isUrl = path instanceof URL || (typeof path === "string" && /^(file|https?):/i.test(path));
+  if (typeof path === "string" && path !== "" && !isUrl) return path;
+  try {
+    if (isUrl) return fileURLToPath(path);
+  } catch {
+    // What is wrong with it is said below.
+  }
+  throw new TensorjarError("invalid-argument", `expected a folder, got ${describe(path)}`, {
+    hint: "give its path, or a file: URL",
+  });
 }
 
 /** What is known of a regular file; `undefined` when there is none. */

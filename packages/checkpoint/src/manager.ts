@@ -6,7 +6,7 @@ import type { Checkpoints, CheckpointsOptions } from "./checkpoints.js";
 import type { CheckpointFormat } from "./format.js";
 import { candidates, checkNamed, findCheckpoint, type Skipped, type Which } from "./recovery.js";
 import { type RestoreOptions, restoreSnapshot } from "./restore.js";
-import { type CheckpointInfo, keepLatest, type RetentionPolicy } from "./retention.js";
+import { type CheckpointInfo, checkPolicy, keepLatest, type RetentionPolicy } from "./retention.js";
 import { safetensorsCheckpoint } from "./safetensors-format.js";
 import { Failures, type Saving } from "./saving.js";
 import { copySnapshot, type Snapshot, type SnapshotOptions, stagingBytes } from "./snapshot.js";
@@ -53,12 +53,20 @@ class Manager implements Checkpoints {
       onBusy = "wait",
       ...rest
     } = options;
-    if (typeof keep !== "function") {
-      throw new TensorjarError("invalid-argument", `keep is ${describe(keep)}`, {
-        name: "keep",
-        hint: "give a policy such as keepLatest(3)",
+    checkMethods(
+      store,
+      "the store",
+      ["stat", "open", "list", "put", "delete"],
+      "folderStore(path)",
+    );
+    checkMethods(format, "format", ["chunks", "load", "inspect"], "safetensorsCheckpoint");
+    if (rest.adapters !== undefined && !Array.isArray(rest.adapters)) {
+      throw new TensorjarError("invalid-argument", `adapters is ${describe(rest.adapters)}`, {
+        name: "adapters",
+        hint: "give an array",
       });
     }
+    checkPolicy(keep, "keep");
     if (!["wait", "skip", "error"].includes(onBusy)) {
       throw new TensorjarError("invalid-argument", `onBusy is ${describe(onBusy)}`, {
         name: "onBusy",
@@ -188,6 +196,12 @@ class Manager implements Checkpoints {
         .filter(({ info, readable }) => readable && !this.#damaged.has(info.name))
         .map(({ info }) => info);
       const kept = this.#keep(good);
+      if (typeof kept?.has !== "function") {
+        throw new TensorjarError("invalid-argument", `keep returned ${describe(kept)}`, {
+          name: "keep",
+          hint: "return the Set of the steps to keep",
+        });
+      }
       const newest = good.at(-1)?.step;
       for (const { step, name } of good) {
         if (kept.has(step) || step === saved.step) continue;
@@ -284,4 +298,25 @@ class Manager implements Checkpoints {
     await this.#last;
     this.#failures.throwUnseen();
   }
+}
+
+/** Throws `invalid-argument` for what lacks a method. */
+function checkMethods(
+  given: unknown,
+  what: string,
+  methods: readonly string[],
+  hint: string,
+): void {
+  const lacks = methods.find(
+    (method) =>
+      typeof given !== "object" ||
+      given === null ||
+      typeof Reflect.get(given, method) !== "function",
+  );
+  if (lacks === undefined) return;
+  throw new TensorjarError(
+    "invalid-argument",
+    `${what} is ${describe(given)}, which has no method ${lacks}`,
+    { name: what, hint: `give one such as ${hint}` },
+  );
 }

@@ -1,7 +1,12 @@
 import { type Tensor, TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
+import { describe, quote } from "@tensorjar/core/codec";
 import { sameShape } from "./shape.js";
-import type { OptimizerSnapshot, Snapshot, SnapshotOptions } from "./snapshot.js";
+import {
+  checkNames,
+  type OptimizerSnapshot,
+  type Snapshot,
+  type SnapshotOptions,
+} from "./snapshot.js";
 
 /** The gem's schema, and the only one that is read. */
 export const npzVersion = 1;
@@ -50,6 +55,7 @@ export function npzEntries(
     }
     entries.set(name, tensor);
   };
+  checkNames(names);
   const part = (path: string, what: string): string =>
     checkPart(names === undefined ? path : names.toFile(path), what);
   if (snapshot.metrics !== undefined) throw unsupported("metrics", "metrics");
@@ -97,7 +103,9 @@ function checkDType(name: string, { dtype }: Tensor): void {
 
 /** The gem joins names by `___`, so that a name with more underscores would be read as another one. */
 function checkPart(name: string, what: string): string {
+  const given: unknown = name;
   const wrong =
+    typeof given !== "string" ||
     !/^[A-Za-z0-9_]+$/.test(name) ||
     name.includes("___") ||
     (what === "group" && name.startsWith("_")) ||
@@ -105,7 +113,7 @@ function checkPart(name: string, what: string): string {
   if (!wrong) return name;
   throw new TensorjarError(
     "invalid-name",
-    `${quote(name)} cannot be the name of a ${what} in .npz`,
+    `${typeof given === "string" ? quote(given) : describe(given)} cannot be the name of a ${what} in .npz`,
     {
       name,
       hint: "use letters, digits and single underscores; give `names` to call paths such as layers.0.weight otherwise",

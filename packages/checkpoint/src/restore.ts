@@ -10,7 +10,7 @@ import { type LeafAdapter, type LoadOptions, type LoadReport, loadTree } from "@
 import type { VerifyOptions } from "./format.js";
 import { below, listed } from "./json.js";
 import { sameShape } from "./shape.js";
-import { isSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.js";
+import { checkNames, isSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.js";
 import { checkState, type LiveOptimizer, slotsOf, type TrainingState } from "./state.js";
 
 export interface RestoreOptions extends VerifyOptions {
@@ -48,6 +48,7 @@ export function restoreSnapshot(
   }
   checkState(state);
   const { adapters = [], assign = "copy", names, verify: _, ...rest } = options;
+  checkNames(names);
   const toTree = names === undefined ? (name: string) => name : (n: string) => names.toTree(n);
   const steps = new Set<string>();
   const live = liveTree(state, options.statics, steps);

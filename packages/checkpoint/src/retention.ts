@@ -31,12 +31,20 @@ export function keepEvery(n: number): RetentionPolicy {
 /** Keeps the `n` best by a metric, the later one of two that are equal; what has no such metric, or NaN, is none of them. */
 export function keepBest(n: number, metric: string, mode: "min" | "max"): RetentionPolicy {
   checkCount(n, "keepBest");
+  const name: unknown = metric;
+  if (typeof name !== "string") {
+    throw new TensorjarError("invalid-argument", `the metric of keepBest is ${describe(name)}`, {
+      name: "metric",
+      hint: "give its name",
+    });
+  }
   checkMode(mode);
   return (history) => steps(byMetric(history, metric, mode).slice(0, n));
 }
 
 /** Keeps what any of the policies keeps. */
 export function keepAny(...policies: RetentionPolicy[]): RetentionPolicy {
+  for (const policy of policies) checkPolicy(policy, "a policy of keepAny");
   return (history) => new Set(policies.flatMap((policy) => [...policy(history)]));
 }
 
@@ -67,6 +75,14 @@ function checkCount(n: unknown, policy: string): void {
     name: policy,
     actual: n,
     hint: "give an integer from 1",
+  });
+}
+
+export function checkPolicy(policy: unknown, what: string): void {
+  if (typeof policy === "function") return;
+  throw new TensorjarError("invalid-argument", `${what} is ${describe(policy)}`, {
+    name: what,
+    hint: "give a policy such as keepLatest(3)",
   });
 }
 

@@ -46,6 +46,23 @@ export interface SnapshotOptions extends StateOptions {
   compression?: "stored" | "deflate";
 }
 
+/** Throws `invalid-argument` for a mapping that lacks a way. */
+export function checkNames(names: unknown): void {
+  if (names === undefined) return;
+  const complete =
+    typeof names === "object" &&
+    names !== null &&
+    "toFile" in names &&
+    typeof names.toFile === "function" &&
+    "toTree" in names &&
+    typeof names.toTree === "function";
+  if (complete) return;
+  throw new TensorjarError("invalid-argument", `names is ${describe(names)}`, {
+    name: "names",
+    hint: "give { toFile(path), toTree(name) }",
+  });
+}
+
 /**
  * A copy of the live state, taken before the call returns.
  * Throws `invalid-argument` for what a checkpoint cannot hold, and what `flattenTree` throws.

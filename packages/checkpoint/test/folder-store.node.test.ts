@@ -139,6 +139,18 @@ describe("a folder", () => {
     expect(await list(folder)).toEqual(["a"]);
   });
 
+  test("is named by a path or a file: URL, also as a string, and by nothing else", async () => {
+    const folder = newFolder();
+    await folderStore(pathToFileURL(folder).href).put("a", [Uint8Array.of(1)]);
+    expect(await list(folder)).toEqual(["a"]);
+    for (const path of ["", "https://a.b/c", new URL("https://a.b/c"), "file://host/a", 5, null]) {
+      await expectError(() => folderStore(path as string), {
+        code: "invalid-argument",
+        names: ["folder"],
+      });
+    }
+  });
+
   test("may be reached through a link", async () => {
     const folder = newFolder();
     await mkdir(folder, { recursive: true });

@@ -1,0 +1,56 @@
+import {
+  keepAny,
+  keepBest,
+  memoryStore,
+  npzCheckpoint,
+  openCheckpoints,
+  takeSnapshot,
+} from "@tensorjar/checkpoint";
+import { expect, test } from "vitest";
+import { expectError, random } from "../../../tooling/testing.js";
+import { adamState, gather } from "./support.js";
+
+const state = () => adamState(random(1), 1);
+
+test("what is no store, format, policy or list of adapters is refused where it is given", async () => {
+  for (const store of [undefined, null, 5, {}, [], () => {}, new URL("https://a.b")]) {
+    await expectError(() => openCheckpoints(store as never), {
+      code: "invalid-argument",
+      names: ["store"],
+    });
+  }
+  for (const options of [
+    { format: "npz" },
+    { format: {} },
+    { adapters: 5 },
+    { keep: 5 },
+    { onBusy: "later" },
+  ]) {
+    await expectError(() => openCheckpoints(memoryStore(), options as never), {
+      code: "invalid-argument",
+      names: Object.keys(options),
+    });
+  }
+  await expectError(() => keepAny(5 as never), { code: "invalid-argument", names: ["5"] });
+  await expectError(() => keepBest(1, 5 as never, "min"), { code: "invalid-argument" });
+});
+
+test("a policy that gives no Set fails by name, and deletes nothing", async () => {
+  const checkpoints = openCheckpoints(memoryStore(), {
+    keep: ((history: readonly unknown[]) => history) as never,
+  });
+  await checkpoints.save({ ...state(), step: 1 });
+  await checkpoints.save({ ...state(), step: 2 });
+  await expectError(() => checkpoints.flush(), { code: "invalid-argument", names: ["keep"] });
+  expect((await checkpoints.list()).map(({ step }) => step)).toEqual([1, 2]);
+  await checkpoints.close();
+});
+
+test("names that cannot be asked, or answer with no string, are refused", async () => {
+  const snapshot = takeSnapshot(state());
+  for (const names of [{}, 5, { toFile: () => 5, toTree: (name: string) => name }]) {
+    await expectError(() => gather(npzCheckpoint.chunks(snapshot, { names: names as never })), {
+      code: ["invalid-argument", "invalid-name"],
+    });
+  }
+});
