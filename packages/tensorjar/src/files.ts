@@ -1,4 +1,5 @@
-import type { ReadOptions, Tensor, TensorFile } from "@tensorjar/core";
+import { type ReadOptions, type Tensor, type TensorFile, TensorjarError } from "@tensorjar/core";
+import { describe } from "@tensorjar/core/codec";
 import { openTensors } from "./formats.js";
 import { type FacadeSource, sourcePath, toFacadeSource } from "./source.js";
 
@@ -39,6 +40,13 @@ export async function load(
   options: LoadFileOptions = {},
 ): Promise<LoadedFile> {
   const { names, ...reading } = options;
+  const given: unknown = names;
+  if (given !== undefined && !isIterable(given)) {
+    throw new TensorjarError("invalid-argument", `names is ${describe(given)}`, {
+      name: "names",
+      hint: "give an array of names",
+    });
+  }
   const file = await openSource(source, options.signal);
   try {
     const tensors = new Map<string, Tensor>();
@@ -47,4 +55,8 @@ export async function load(
   } finally {
     await file.close();
   }
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }

@@ -40,12 +40,18 @@ export async function toFacadeSource(
   signal?: AbortSignal,
 ): Promise<ByteSource> {
   signal?.throwIfAborted();
+  if (isPromise(source)) return toFacadeSource(await abortable(source, signal), signal);
   const path = sourcePath(source);
   if (path !== undefined) return openText(path, signal);
-  if (isResponse(source)) return bytesSource(await responseBytes(source, signal));
-  if (isStream(source)) return bytesSource(await collect(streamChunks(source), signal));
-  if (isAsyncIterable(source)) return bytesSource(await collect(source, signal));
+  const chunks = isResponse(source) ? await bodyOf(source) : source;
+  if (isStream(chunks)) return bytesSource(await collect(streamChunks(chunks), signal));
+  if (isAsyncIterable(chunks)) return bytesSource(await collect(chunks, signal));
   return toSource(source as SourceLike); // strings, URLs, responses and streams were told apart above
+}
+
+/** A promise of a source: of any kind, since `load(fetch(url))` comes to everyone's mind. */
+function isPromise(value: FacadeSource): value is Promise<ByteSource> {
+  return typeof value === "object" && value !== null && "then" in value;
 }
 
 function isResponse(value: unknown): value is Response {
@@ -53,6 +59,7 @@ function isResponse(value: unknown): value is Response {
     typeof value === "object" &&
     value !== null &&
     "headers" in value &&
+    "bodyUsed" in value &&
     "status" in value &&
     "body" in value
   );
@@ -71,9 +78,12 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<Uint8Array> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-async function responseBytes(response: Response, signal?: AbortSignal): Promise<Bytes> {
+/** The body of a response, also of fetch functions whose bodies are other streams. Throws `not-found` and `http`. */
+async function bodyOf(
+  response: Response,
+): Promise<ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>> {
   if (!response.ok) {
-    await response.body?.cancel();
+    await response.body?.cancel?.();
     const gone = response.status === 404 || response.status === 410;
     throw new TensorjarError(
       gone ? "not-found" : "http",
@@ -90,7 +100,7 @@ async function responseBytes(response: Response, signal?: AbortSignal): Promise<
       },
     );
   }
-  return collect(streamChunks(response.body), signal);
+  return response.body;
 }
 
 async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -116,8 +126,9 @@ async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator
 async function collect(chunks: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<Bytes> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  const iterator = chunks[Symbol.asyncIterator]();
+  let iterator: AsyncIterator<Uint8Array> | undefined;
   try {
+    iterator = chunks[Symbol.asyncIterator]();
     for (;;) {
       const next = await abortable(iterator.next(), signal);
       if (next.done) break;
@@ -132,7 +143,7 @@ async function collect(chunks: AsyncIterable<Uint8Array>, signal?: AbortSignal):
       length += piece.length;
     }
   } catch (cause) {
-    iterator.return?.().catch(() => {}); // what went wrong first is what counts
+    Promise.resolve(iterator?.return?.()).catch(() => {}); // what went wrong first is what counts
     signal?.throwIfAborted();
     if (cause instanceof TensorjarError) throw cause;
     throw new TensorjarError(

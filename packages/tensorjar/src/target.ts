@@ -22,27 +22,29 @@ export async function writeTarget(
   chunks: Chunks,
   options: { signal?: AbortSignal; onProgress?: (progress: Progress) => void } = {},
 ): Promise<void> {
-  if (typeof target === "string")
+  if (typeof target === "string" && !/^https?:/i.test(target))
     return writeChunks(fileSink(target), chunks, { ...options, name: target });
-  if (!isStoreTarget(target)) {
-    if (target instanceof URL) {
-      throw new TensorjarError(
-        "invalid-argument",
-        `expected a path, a sink or { store, name }, got ${describe(target)}`,
-        {
-          hint: "a URL cannot be written to",
-        },
-      );
-    }
-    return writeChunks(target, chunks, options);
+  if (typeof target === "string" || target instanceof URL) {
+    throw wrongTarget(target, "a URL cannot be written to");
   }
+  if (!isStoreTarget(target)) return writeChunks(target, chunks, options);
   const { store, name } = target;
+  const put: unknown = store?.put;
+  if (typeof put !== "function") throw wrongTarget(target, "the store has no method `put`");
   const { onProgress, signal } = options;
   const counted = onProgress === undefined ? chunks.chunks : count(chunks, name, onProgress);
   await store.put(name, counted, {
     ...(Number.isNaN(chunks.byteLength) ? {} : { size: chunks.byteLength }),
     ...(signal === undefined ? {} : { signal }),
   });
+}
+
+function wrongTarget(target: Target | URL, hint: string): TensorjarError {
+  return new TensorjarError(
+    "invalid-argument",
+    `expected a path, a sink or { store, name }, got ${describe(target)}`,
+    { hint },
+  );
 }
 
 async function* count(

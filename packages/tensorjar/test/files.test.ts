@@ -172,3 +172,41 @@ test("saves through a sink and a WritableStream, and aborts them when the tree c
   );
   expect((await load(new Blob(written.map((chunk) => new Uint8Array(chunk))))).format).toBe("npz");
 });
+
+test("a promise of any source is waited for, and bodies of other streams are read", async () => {
+  const bytes = encodeNpy(weight);
+  const foreign = { ok: true, status: 200, headers: {}, bodyUsed: false, body: pieces(bytes) };
+  for (const source of [new Response(bytes), bytes, new Blob([bytes]), foreign]) {
+    const { tensors } = await load(Promise.resolve(source as never));
+    expect(tensors.get("")).toEqual(weight);
+  }
+  await expectError(() => load({ headers: {}, status: 200, body: null } as never), {
+    code: "invalid-argument",
+  });
+  await expectError(
+    () =>
+      load({
+        [Symbol.asyncIterator]() {
+          throw new Error("no disk");
+        },
+      }),
+    { code: "io", names: ["no disk"] },
+  );
+  await expectError(() => load(bytes, { names: 5 as never }), {
+    code: "invalid-argument",
+    names: ["names"],
+  });
+});
+
+test("what is no target is refused as one", async () => {
+  for (const target of [
+    "https://a.b/c.npz",
+    new URL("file:///c.npz"),
+    { store: {}, name: "c.npz" },
+  ]) {
+    await expectError(() => save(target as never, { weight }), {
+      code: "invalid-argument",
+      names: ["path, a sink or \\{ store, name \\}"],
+    });
+  }
+});
