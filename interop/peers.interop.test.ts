@@ -1,0 +1,108 @@
+/** Files to and from the JavaScript libraries that read or write them at all; they come with the bench workspace. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { load, ofType, save, tensor } from "../packages/tensorjar/src/index.js";
+
+const resolve = createRequire(new URL("../bench/package.json", import.meta.url)).resolve;
+/** A peer, whose own types are not asked: what it gives is looked at. */
+// biome-ignore lint/suspicious/noExplicitAny: another library's values, checked by the expectations below
+const peer = (name: string): Promise<any> =>
+  import(/* @vite-ignore */ pathToFileURL(resolve(name).replace(/\.cjs$/, ".js")).href);
+
+const image = tensor(
+  Float32Array.from({ length: 6 }, (_, i) => i / 4),
+  [2, 3],
+);
+const ids = tensor([1n, 2n, -3n], [3], "int64");
+let folder = "";
+const at = (name: string): string => join(folder, name);
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tensorjar-peers-"));
+  await save(at("image.npy"), image);
+  await save(at("both.npz"), { image, ids });
+  await save(at("both.safetensors"), { image, ids });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("npyjs", () => {
+  test("reads our .npy, and we read its", async () => {
+    const { dump, load: read } = await peer("npyjs");
+    const file = await readFile(at("image.npy"));
+    const array = await read(file.buffer.slice(file.byteOffset, file.byteOffset + file.length));
+    expect({ shape: array.shape, data: array.data }).toEqual({ shape: [2, 3], data: image.data });
+    const theirs = dump(image.data, [2, 3]);
+    await writeFile(at("npyjs.npy"), new Uint8Array(theirs));
+    expect((await load(at("npyjs.npy"))).tensors.get("")).toEqual(image);
+  });
+});
+
+describe("numpy-ts", () => {
+  test("reads our .npy and .npz, and we read its", async () => {
+    const { array, loadNpy, loadNpzFile, saveNpy } = await peer("numpy-ts/node");
+    const read = await loadNpy(at("image.npy"));
+    expect([read.shape, read.tolist()]).toEqual([
+      [2, 3],
+      [
+        [0, 0.25, 0.5],
+        [0.75, 1, 1.25],
+      ],
+    ]);
+    const archive = await loadNpzFile(at("both.npz"));
+    const arrays: Map<string, { tolist(): unknown }> = archive.arrays ?? archive;
+    expect(arrays.get("ids")?.tolist()).toEqual([1n, 2n, -3n]);
+    await saveNpy(
+      at("numpy-ts.npy"),
+      array([
+        [1, 2],
+        [3, 4],
+      ]),
+    );
+    const ours = ofType((await load(at("numpy-ts.npy"))).tensors.get(""), "float64");
+    expect([ours.shape, [...ours.data]]).toEqual([
+      [2, 2],
+      [1, 2, 3, 4],
+    ]);
+  });
+});
+
+describe("@jax-js/loaders", () => {
+  test("reads our safetensors", async () => {
+    const { safetensors } = await peer("@jax-js/loaders");
+    const { tensors } = safetensors.parse(new Uint8Array(await readFile(at("both.safetensors"))));
+    expect([...new Float32Array(tensors.image.data.slice().buffer, 0, 6)]).toEqual([...image.data]);
+  });
+});
+
+describe("@huggingface/hub", () => {
+  test("reads the header of our safetensors by ranges", async () => {
+    const { parseSafetensorsMetadata } = await peer("@huggingface/hub");
+    const file = await readFile(at("both.safetensors"));
+    const fetch = async (
+      _: unknown,
+      { headers }: { headers?: HeadersInit } = {},
+    ): Promise<Response> => {
+      const [, from = 0, to = file.length] = (
+        /bytes=(\d+)-(\d+)/.exec(new Headers(headers).get("range") ?? "") ?? []
+      ).map(Number);
+      const part = Uint8Array.from(file.subarray(from, Math.min(to + 1, file.length)));
+      return new Response(part, {
+        status: 206,
+        headers: {
+          "content-range": `bytes ${from}-${from + part.length - 1}/${file.length}`,
+          etag: '"1"',
+        },
+      });
+    };
+    const { header } = await parseSafetensorsMetadata({
+      repo: "some/model",
+      path: "model.safetensors",
+      fetch,
+    });
+    expect(header.image).toMatchObject({ dtype: "F32", shape: [2, 3] });
+    expect(header.ids).toMatchObject({ dtype: "I64", shape: [3] });
+  });
+});
