@@ -40,7 +40,7 @@ export function encodeHeader(
     {
       name: "version",
       actual: version,
-      hint: "leave the version out, and the lowest that fits is taken",
+      hint: "leave the version out",
     },
   );
 }

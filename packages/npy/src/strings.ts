@@ -62,10 +62,9 @@ export function encodeStrings(strings: readonly unknown[], itemLength: number): 
       if (at === (item + 1) * itemLength) {
         throw new TensorjarError(
           "invalid-argument",
-          `string ${item}, ${quote(text)}, has more than ${itemLength} code points`,
+          `string ${item}, ${quote(text)}, has more code points than the itemLength of ${itemLength}`,
           {
             expected: itemLength,
-            hint: "itemLength is the longest string's length in code points",
           },
         );
       }

@@ -7,8 +7,6 @@ import {
   localSignature,
   placeholder16,
   placeholder32,
-  viewOf,
-  writeUint64,
   zip64EndSignature,
   zip64LocatorSignature,
 } from "./fields.js";
@@ -64,97 +62,119 @@ export function archiveWriter(style: ArchiveStyle): ArchiveWriter {
   };
 }
 
+/** The pieces in one array. Throws `limit-exceeded`. */
+export function join(pieces: readonly Uint8Array[]): Bytes {
+  const joined = allocate(totalLength(pieces));
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
+}
+
+export function totalLength(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+/** A number of so many bytes; where it does not fit, the placeholder for a zip64 record's. */
+type Field = readonly [width: number, value: number];
+
+/** Numbers one after another, little-endian. */
+function record(...fields: readonly Field[]): Bytes {
+  const bytes = allocate(fields.reduce((sum, [width]) => sum + width, 0));
+  let at = 0;
+  for (const [width, value] of fields) {
+    let rest = Math.min(value, 256 ** width - 1);
+    for (const end = at + width; at < end; at++) {
+      bytes[at] = rest % 256;
+      rest = Math.floor(rest / 256);
+    }
+  }
+  return bytes;
+}
+
 /** The fields from "version needed" to the name's length, which local headers and directory entries share. */
-function writeShared(
-  view: DataView,
-  at: number,
-  member: PackedMember,
-  zip64: boolean,
-  style: ArchiveStyle,
-): void {
+function sharedFields(member: PackedMember, zip64: boolean, style: ArchiveStyle): Field[] {
   const { nameBytes, method, crc32, size, compressedSize } = member;
   const isAscii = nameBytes.every((byte) => byte < 128);
-  view.setUint16(at, zip64 ? 45 : 20, true);
-  view.setUint16(at + 2, style.utf8 || !isAscii ? utf8Flag : 0, true);
-  view.setUint16(at + 4, method, true);
-  view.setUint16(at + 8, style.date, true);
-  view.setUint32(at + 10, crc32, true);
-  view.setUint32(at + 14, Math.min(compressedSize, placeholder32), true);
-  view.setUint32(at + 18, Math.min(size, placeholder32), true);
-  view.setUint16(at + 22, nameBytes.length, true);
+  return [
+    [2, zip64 ? 45 : 20],
+    [2, style.utf8 || !isAscii ? utf8Flag : 0],
+    [2, method],
+    [2, 0],
+    [2, style.date],
+    [4, crc32],
+    [4, compressedSize],
+    [4, size],
+    [2, nameBytes.length],
+  ];
 }
 
 function localHeader(member: PackedMember, offset: number, style: ArchiveStyle): Bytes {
   const { align } = style;
   const { nameBytes, method, size, compressedSize } = member;
-  const zip64 = Math.max(size, compressedSize) >= placeholder32;
-  const end = localLength + nameBytes.length + (zip64 ? fieldHead + 16 : 0);
+  const isWide = Math.max(size, compressedSize) >= placeholder32;
+  const zip64 = zip64Field(isWide ? [size, compressedSize] : []);
+  const end = localLength + nameBytes.length + zip64.length;
   let room = method === 0 ? (align - ((offset + end) % align)) % align : 0;
   while (room > 0 && room < fieldHead) room += align;
-  const header = allocate(end + room);
-  const view = viewOf(header);
-  view.setUint32(0, localSignature, true);
-  writeShared(view, 4, member, zip64, style);
-  view.setUint16(28, header.length - localLength - nameBytes.length, true);
-  header.set(nameBytes, localLength);
-  if (zip64) writeZip64(view, localLength + nameBytes.length, [size, compressedSize]);
-  if (room > 0) {
-    view.setUint16(end, alignmentField, true);
-    view.setUint16(end + 2, room - fieldHead, true);
-  }
-  return header;
+  const padding = allocate(room);
+  if (room > 0) padding.set(record([2, alignmentField], [2, room - fieldHead]));
+  const shared = sharedFields(member, isWide, style);
+  const fixed = record([4, localSignature], ...shared, [2, zip64.length + room]);
+  return join([fixed, nameBytes, zip64, padding]);
 }
 
 function centralHeader(member: PackedMember, offset: number, style: ArchiveStyle): Bytes {
   const { nameBytes, size, compressedSize } = member;
   const wide = [size, compressedSize, offset].filter((value) => value >= placeholder32);
-  const start = 46 + nameBytes.length;
-  const header = allocate(start + (wide.length === 0 ? 0 : fieldHead + 8 * wide.length));
-  const view = viewOf(header);
-  view.setUint32(0, centralSignature, true);
-  view.setUint16(4, (wide.length === 0 ? 20 : 45) + (style.unix ? 3 << 8 : 0), true);
-  writeShared(view, 6, member, wide.length > 0, style);
-  view.setUint16(30, header.length - start, true);
-  if (style.unix) view.setUint32(38, fileMode, true);
-  view.setUint32(42, Math.min(offset, placeholder32), true);
-  header.set(nameBytes, 46);
-  if (wide.length > 0) writeZip64(view, start, wide);
-  return header;
+  const zip64 = zip64Field(wide);
+  const shared = sharedFields(member, wide.length > 0, style);
+  const fixed = record(
+    [4, centralSignature],
+    [2, (wide.length > 0 ? 45 : 20) + (style.unix ? 3 << 8 : 0)],
+    ...shared,
+    [2, zip64.length],
+    [6, 0], // the comment's length, the disk, internal attributes
+    [4, style.unix ? fileMode : 0],
+    [4, offset],
+  );
+  return join([fixed, nameBytes, zip64]);
 }
 
-function writeZip64(view: DataView, at: number, values: readonly number[]): void {
-  view.setUint16(at, 1, true);
-  view.setUint16(at + 2, 8 * values.length, true);
-  values.forEach((value, i) => {
-    writeUint64(view, at + fieldHead + 8 * i, value);
-  });
+function zip64Field(values: readonly number[]): Uint8Array {
+  const fields = values.map((value): Field => [8, value]);
+  return fields.length === 0 ? record() : record([2, 1], [2, 8 * fields.length], ...fields);
 }
 
 /** The end record of a directory at `offset`, after the zip64 records where a value does not fit. */
 function endRecords(directory: readonly Uint8Array[], offset: number): Bytes {
   const count = directory.length;
-  const length = directory.reduce((sum, entry) => sum + entry.length, 0);
-  const zip64 = count >= placeholder16 || Math.max(length, offset) >= placeholder32;
-  const at = zip64 ? 76 : 0;
-  const records = allocate(at + 22);
-  const view = viewOf(records);
-  if (zip64) {
-    view.setUint32(0, zip64EndSignature, true);
-    writeUint64(view, 4, 44);
-    view.setUint16(12, 45, true);
-    view.setUint16(14, 45, true);
-    writeUint64(view, 24, count);
-    writeUint64(view, 32, count);
-    writeUint64(view, 40, length);
-    writeUint64(view, 48, offset);
-    view.setUint32(56, zip64LocatorSignature, true);
-    writeUint64(view, 64, offset + length);
-    view.setUint32(72, 1, true);
-  }
-  view.setUint32(at, endSignature, true);
-  view.setUint16(at + 8, Math.min(count, placeholder16), true);
-  view.setUint16(at + 10, Math.min(count, placeholder16), true);
-  view.setUint32(at + 12, Math.min(length, placeholder32), true);
-  view.setUint32(at + 16, Math.min(offset, placeholder32), true);
-  return records;
+  const length = totalLength(directory);
+  const zip64: Field[] = [
+    [4, zip64EndSignature],
+    [8, 44],
+    [2, 45],
+    [2, 45],
+    [8, 0], // the disks
+    [8, count],
+    [8, count],
+    [8, length],
+    [8, offset],
+    [4, zip64LocatorSignature],
+    [4, 0],
+    [8, offset + length],
+    [4, 1],
+  ];
+  return record(
+    ...(count >= placeholder16 || Math.max(length, offset) >= placeholder32 ? zip64 : []),
+    [4, endSignature],
+    [4, 0],
+    [2, count],
+    [2, count],
+    [4, length],
+    [4, offset],
+    [2, 0],
+  );
 }

@@ -1,9 +1,15 @@
 import { type Bytes, type Named, TensorjarError } from "@tensorjar/core";
-import { allocate, checkName, crc32, namedEntries, quote } from "@tensorjar/core/codec";
+import { checkName, crc32, namedEntries, quote } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { checkOption, npyPieces } from "@tensorjar/npy/codec";
 import { type DeflateLevel, deflateSync } from "#deflate";
-import { type ArchiveStyle, archiveWriter, type PackedMember } from "./archive.js";
+import {
+  type ArchiveStyle,
+  archiveWriter,
+  join,
+  type PackedMember,
+  totalLength,
+} from "./archive.js";
 import { inMember } from "./faults.js";
 
 export interface NpzWriteOptions {
@@ -79,20 +85,15 @@ const utf8 = new TextEncoder();
 
 function memberName(name: string): Uint8Array {
   const bytes = utf8.encode(`${name}.npy`);
-  const fault =
-    name === ""
-      ? "is empty"
-      : name.includes("\0")
-        ? "holds a NUL"
-        : name.includes("\\")
-          ? "holds a \\"
-          : name.startsWith("/")
-            ? "starts with /"
-            : name.split("/").includes("..")
-              ? "has the segment .."
-              : bytes.length > 0xffff
-                ? "is over 65535 bytes"
-                : undefined;
+  const faults: readonly (readonly [boolean, string])[] = [
+    [name === "", "is empty"],
+    [name.includes("\0"), "holds a NUL"],
+    [name.includes("\\"), "holds a \\"],
+    [name.startsWith("/"), "starts with /"],
+    [name.split("/").includes(".."), "has the segment .."],
+    [bytes.length > 0xffff, "is over 65535 bytes"],
+  ];
+  const fault = faults.find(([applies]) => applies)?.[1];
   if (fault === undefined) return bytes;
   throw new TensorjarError("invalid-name", `the name ${quote(name)} ${fault}`, {
     name,
@@ -100,43 +101,20 @@ function memberName(name: string): Uint8Array {
   });
 }
 
-/** A stored member. */
-export function stored({ nameBytes, size, pieces }: Unpacked): PackedMember {
-  return { nameBytes, method: 0, crc32: crcOf(pieces), size, compressedSize: size, pieces };
-}
-
-/** A deflated member whose compressed bytes are `parts`. */
-export function deflated(
-  { nameBytes, size, pieces }: Unpacked,
-  parts: readonly Uint8Array[],
-): PackedMember {
+/** A member of its content as it is, or deflated into `parts`. */
+export function packed({ nameBytes, size, pieces }: Unpacked, parts?: Uint8Array[]): PackedMember {
   return {
     nameBytes,
-    method: 8,
+    method: parts ? 8 : 0,
     crc32: crcOf(pieces),
     size,
-    compressedSize: totalLength(parts),
-    pieces: parts,
+    compressedSize: parts ? totalLength(parts) : size,
+    pieces: parts ?? pieces,
   };
 }
 
 function crcOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((crc, piece) => crc32(piece, crc), 0);
-}
-
-function totalLength(pieces: readonly Uint8Array[]): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
-}
-
-/** The pieces in one array. Throws `limit-exceeded`. */
-export function join(pieces: readonly Uint8Array[]): Bytes {
-  const joined = allocate(totalLength(pieces));
-  let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.length;
-  }
-  return joined;
 }
 
 /**
@@ -151,9 +129,8 @@ export function encodeNpz(arrays: Named<NpyArray>, options: NpzWriteOptions = {}
   const pieces: Uint8Array[] = [];
   for (const [name, array] of namedEntries(arrays, "arrays")) {
     const content = unpacked(name, array, settings);
-    const member = settings.deflate
-      ? deflated(content, deflateSync(content.pieces, settings.level))
-      : stored(content);
+    const { deflate, level } = settings;
+    const member = packed(content, deflate ? deflateSync(content.pieces, level) : undefined);
     pieces.push(writer.add(member), ...member.pieces);
   }
   return join(pieces.concat(writer.end()));

@@ -25,8 +25,3 @@ export function uint32(view: DataView, at: number): number {
 export function uint64(view: DataView, at: number): number {
   return uint32(view, at) + uint32(view, at + 4) * 2 ** 32;
 }
-
-export function writeUint64(view: DataView, at: number, value: number): void {
-  view.setUint32(at, value % 2 ** 32, true);
-  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
-}

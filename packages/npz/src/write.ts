@@ -2,13 +2,11 @@ import { type Bytes, type Named, type SinkLike, TensorjarError } from "@tensorja
 import { describe, inOrder, namedEntries, writeChunks } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { deflate } from "#deflate";
-import { archiveWriter, type PackedMember } from "./archive.js";
+import { archiveWriter, join, type PackedMember } from "./archive.js";
 import {
-  deflated,
-  join,
   type NpzWriteOptions,
   nameCheck,
-  stored,
+  packed,
   type Unpacked,
   unpacked,
   type WriteSettings,
@@ -60,7 +58,7 @@ async function pack(
   content: Unpacked,
   { deflate: deflates, level }: WriteSettings,
 ): Promise<PackedMember> {
-  return deflates ? deflated(content, await deflate(content.pieces, level)) : stored(content);
+  return packed(content, deflates ? await deflate(content.pieces, level) : undefined);
 }
 
 /** Members whose arrays are all at hand; several are deflated at once. */

@@ -1,8 +1,7 @@
 import { crc32 } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
 import { expectError, toHex } from "../../../tooling/testing.js";
-import { archiveWriter } from "../src/archive.js";
-import { join } from "../src/encode.js";
+import { archiveWriter, join } from "../src/archive.js";
 import {
   decodeNpz,
   encodeNpz,
