@@ -32,7 +32,13 @@ export async function openShardedSafetensors(
 ): Promise<TensorFile> {
   const { files, metadata } = parseShardIndex(indexText);
   const places = new Map<string, Place>();
-  for (const [name, file] of files) places.set(name, { name, file });
+  const mapped = new Map<string, string[]>(); // the names that the index has in each shard
+  for (const [name, file] of files) {
+    places.set(name, { name, file });
+    const others = mapped.get(file);
+    if (others === undefined) mapped.set(file, [name]);
+    else others.push(name);
+  }
   for (const [alias, name] of metadata) {
     const file = files.get(name);
     if (file !== undefined && !files.has(alias)) places.set(alias, { name, file });
@@ -52,8 +58,8 @@ export async function openShardedSafetensors(
       const source = openShard(file);
       return openSafetensors((async () => toSource(source))()); // as a promise, which is closed when this fails
     });
-    for (const [name, where] of files) {
-      if (where !== file || opened.tensors.has(name)) continue;
+    for (const name of mapped.get(file) ?? []) {
+      if (opened.tensors.has(name)) continue;
       await opened.close();
       throw new TensorjarError(
         "not-found",
