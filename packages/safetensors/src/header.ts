@@ -21,28 +21,26 @@ const maxText = 2 ** 29 - 24;
 
 /**
  * Where the data of a file of `size` bytes starts, told by its first bytes, all of them or at least 4096.
- * Throws `not-this-format`, `truncated`, `limit-exceeded`.
+ * Throws `not-this-format`, `truncated`, `limit-exceeded`, and `invalid-argument` for a limit that is none.
  */
 export function dataStart(head: Uint8Array, size: number, limit: number = maxHeader): number {
   // What could start a header is never another format, whatever its length looks like.
   if (head[8] !== 0x7b || head.subarray(4, 8).some((byte) => byte !== 0)) {
     const other = notThisFormat(head, "safetensors", "a safetensors file");
-    if (other !== undefined) throw other;
+    if (other) throw other;
   }
-  const length = size < 8 ? 0n : new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
-  const start = 8 + Number(length);
-  if (typeof limit !== "number" || !(limit >= 0)) {
+  if (!(typeof limit === "number" && limit >= 0)) {
     throw new TensorjarError("invalid-argument", `maxHeaderLength is ${describe(limit)}`, {
       name: "maxHeaderLength",
-      expected: "a number of bytes",
       actual: limit,
     });
   }
+  const length = size < 8 ? 0n : new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
   const most = Math.min(limit, maxText);
-  if (start - 8 > most) {
+  if (length > most) {
     throw new TensorjarError(
       "limit-exceeded",
-      `the header has ${length} bytes, the limit is ${most}`,
+      `the header has ${length} bytes, not up to ${most}`,
       {
         expected: most,
         actual: length,
@@ -50,12 +48,13 @@ export function dataStart(head: Uint8Array, size: number, limit: number = maxHea
       },
     );
   }
+  const start = 8 + Number(length);
   if (start > size) {
-    throw new TensorjarError(
-      "truncated",
-      `the header should end at byte ${start}, but there are ${size} bytes`,
-      { offset: size, expected: start, actual: size },
-    );
+    throw new TensorjarError("truncated", `the header ends at byte ${start}, the file at ${size}`, {
+      offset: size,
+      expected: start,
+      actual: size,
+    });
   }
   return start;
 }
@@ -76,19 +75,17 @@ export function checkSize(
   actual: number,
   trailing?: "error" | "ignore",
 ): void {
+  const ends = `the data ends at byte ${size}, the file at ${actual}`;
   const details = { offset: Math.min(size, actual), expected: size, actual };
   for (const [name, { end }] of actual < size ? tensors : []) {
-    if (dataOffset + end > actual) {
-      const ends = `ends at byte ${dataOffset + end}, but the file has ${actual}`;
-      throw tensorError("truncated", name, `${ends}: ${size - actual} bytes are missing`, details);
-    }
+    if (dataOffset + end > actual) throw tensorError("truncated", name, `is cut: ${ends}`, details);
   }
   if (actual > size && trailing !== "ignore") {
-    throw new TensorjarError(
-      "trailing-bytes",
-      `${actual - size} bytes follow the data, which ends at byte ${size}`,
-      { ...details, hint: 'trailing: "ignore" reads the file all the same' },
-    );
+    const hint = 'trailing: "ignore" reads the file all the same';
+    throw new TensorjarError("trailing-bytes", `${actual - size} bytes too many: ${ends}`, {
+      ...details,
+      hint,
+    });
   }
 }
 

@@ -15,13 +15,14 @@ export function selectNames(
 /** The names asked for. Throws `invalid-argument` for what is no list. */
 export function nameSet(names: Iterable<string>): Set<string> {
   const given: unknown = names;
-  if (Array.isArray(given) || (typeof given === "object" && Symbol.iterator in Object(given))) {
-    return new Set(names);
-  }
-  throw new TensorjarError("invalid-argument", `names is ${describe(given)}, no list of names`, {
-    name: "names",
-    hint: 'give an array of names, such as ["x"]',
-  });
+  if (typeof given === "object" && Symbol.iterator in Object(given)) return new Set(names);
+  throw new TensorjarError(
+    "invalid-argument",
+    `names is ${describe(given)}, not an array of names`,
+    {
+      name: "names",
+    },
+  );
 }
 
 /** What is called `name`. Throws `not-found`, naming what comes near. */
@@ -29,13 +30,12 @@ export function lookUp<T>(tensors: ReadonlyMap<string, T>, name: string): T {
   const found = tensors.get(name);
   if (found !== undefined) return found;
   const all = [...tensors.keys()];
-  const near =
-    typeof name === "string"
-      ? all.filter((other) => other.endsWith(name) || name.endsWith(other))
-      : [];
+  const near = all.filter(
+    (other) => typeof name === "string" && (other.endsWith(name) || name.endsWith(other)),
+  );
   const shown = (near.length > 0 ? near : all).slice(0, 3).map(quote).join(", ");
   throw new TensorjarError("not-found", `there is no tensor ${quote(name)}`, {
     name,
-    hint: shown === "" ? "there are no tensors" : `there is ${shown}`,
+    hint: `there is ${shown || "none"}`,
   });
 }

@@ -75,19 +75,6 @@ function fileOf(
     return source.read(dataOffset + begin, end - begin, options);
   };
 
-  const load = async (
-    { begin, end, members }: Group,
-    signal?: AbortSignal,
-  ): Promise<[string, Tensor][]> => {
-    const copy = members.length > 1;
-    const bytes = await read(begin, end, signal, copy ? undefined : allocate(end - begin));
-    return members.map(([name, info]) => {
-      const data = bytes.subarray(info.begin - begin, info.end - begin);
-      const tensor = tensorFromBytes(info.dtype, info.shape, data, copy);
-      return [name, tensor as Tensor]; // its data is what its dtype says
-    });
-  };
-
   async function* entries(
     names?: Iterable<string>,
     { signal, onProgress, concurrency }: ReadOptions = {},
@@ -95,10 +82,21 @@ function fileOf(
     const wanted = select(names);
     const total = sizeOf(wanted);
     let loaded = 0;
-    const tasks = groups(wanted).map((group) => ({
-      bytes: group.end - group.begin,
-      run: () => load(group, signal),
-    }));
+    const tasks = groups(wanted).map((members) => {
+      const begin = members[0]?.[1].begin ?? 0; // no group is empty
+      const bytes = sizeOf(members);
+      const one = members.length === 1;
+      return {
+        bytes,
+        run: async (): Promise<[string, Tensor][]> => {
+          const data = await read(begin, begin + bytes, signal, one ? allocate(bytes) : undefined);
+          return members.map(([name, { dtype, shape, ...at }]) => {
+            const part = data.subarray(at.begin - begin, at.end - begin);
+            return [name, tensorFromBytes(dtype, shape, part, !one) as Tensor]; // its data is what its dtype says
+          });
+        },
+      };
+    });
     for await (const group of inOrder(tasks, concurrency)) {
       for (const entry of group) {
         loaded += entry[1].data.byteLength;
@@ -107,6 +105,12 @@ function fileOf(
       }
     }
   }
+
+  const getAll: SafetensorsFile["getAll"] = async (names, options) => {
+    const all = new Map<string, Tensor>();
+    for await (const [name, tensor] of entries(names, options)) all.set(name, tensor);
+    return all;
+  };
 
   return {
     format: "safetensors",
@@ -117,11 +121,7 @@ function fileOf(
       const { dtype, shape, begin, end } = find(name);
       return { dtype, shape, byteLength: end - begin };
     },
-    async get(name, { signal } = {}) {
-      const info = find(name);
-      const [entry] = await load({ ...info, members: [[name, info]] }, signal);
-      return (entry as [string, Tensor])[1]; // one member, one entry
-    },
+    get: async (name, options) => (await getAll([name], options)).get(name) as Tensor, // found, or getAll throws
     async slice(name, selection, { signal } = {}) {
       const { dtype, shape, begin } = find(name);
       const { ranges, shape: result } = sliceByteRanges(dtype, shape, selection);
@@ -129,19 +129,15 @@ function fileOf(
       let filled = 0;
       const tasks = ranges.map(([from, to]) => {
         const into = data.subarray(filled, filled + to - from);
-        filled += to - from;
-        return { bytes: to - from, run: () => read(begin + from, begin + to, signal, into) };
+        filled += into.length;
+        return { bytes: into.length, run: () => read(begin + from, begin + to, signal, into) };
       });
       for await (const _ of inOrder(tasks));
       return tensorFromBytes(dtype, result, data) as Tensor; // its data is what its dtype says
     },
     footprint: (names) => sizeOf(select(names)),
     entries,
-    async getAll(names, options) {
-      const all = new Map<string, Tensor>();
-      for await (const [name, tensor] of entries(names, options)) all.set(name, tensor);
-      return all;
-    },
+    getAll,
     async *chunks(name, { signal } = {}) {
       const { begin, end } = find(name);
       for (let at = begin; at < end; at += chunkSize) {
@@ -156,28 +152,22 @@ function fileOf(
 
 type Member = [name: string, info: SafetensorsInfo];
 
-/** Tensors that one read brings. */
-interface Group {
-  readonly begin: number;
-  end: number;
-  readonly members: Member[];
-}
-
-/** Small tensors that lie next to one another, together; larger ones alone. */
-function groups(members: readonly Member[]): Group[] {
-  const all: Group[] = [];
-  let open: Group | undefined;
+/** What one read brings: small tensors that lie next to one another together, larger ones alone. */
+function groups(members: readonly Member[]): Member[][] {
+  const all: Member[][] = [];
+  let group: Member[] = [];
+  let start = 0;
+  let reach = Number.NaN; // where a neighbour would begin, if it may join
   for (const member of members) {
     const [, { begin, end }] = member;
     const small = end - begin < smallTensor;
-    if (small && open !== undefined && begin === open.end && end - open.begin <= mergedRead) {
-      open.members.push(member);
-      open.end = end;
-    } else {
-      const group = { begin, end, members: [member] };
+    if (!small || begin !== reach || end - start > mergedRead) {
+      group = [];
       all.push(group);
-      open = small ? group : undefined;
+      start = begin;
     }
+    group.push(member);
+    reach = small ? end : Number.NaN;
   }
   return all;
 }

@@ -1,6 +1,6 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
-import { JsonReader, QUOTE } from "./json-reader.js";
+import { jsonReader, NULL, QUOTE } from "./json-reader.js";
 
 /** What `model.safetensors.index.json` says. */
 export interface ShardIndex {
@@ -18,28 +18,27 @@ export function parseShardIndex(text: string | BytesLike): ShardIndex {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : toBytes(text);
   const other = notThisFormat(bytes, "json", "the index of a sharded model");
   if (other !== undefined) throw other;
-  const json = new JsonReader(bytes, "the index of a sharded model", 0, 2);
+  const json = jsonReader(bytes, "the index of a sharded model", 0, 1);
   const files = new Map<string, string>();
   const metadata = new Map<string, string>();
   let mapped = false;
-  json.object((key, at) => {
+  json.object((key) => {
     if (key === "weight_map") {
-      if (mapped) throw json.error("invalid-header", "is there twice", at);
+      if (mapped) throw json.error("invalid-header", "is there twice");
       mapped = true;
-      json.object((name, start) => {
-        if (files.has(name)) throw json.error("duplicate-name", "is there twice", start);
+      json.object((name) => {
+        if (files.has(name)) throw json.error("duplicate-name", "is there twice");
         files.set(name, checkFileName(json.string()));
       });
-    } else if (key === "metadata" && !json.null()) {
+    } else if (key === "metadata" && json.next() !== NULL) {
       json.object((name) => {
         const isText = json.next() === QUOTE;
         const value = isText ? json.string() : json.skip();
         if (isText || !/^[[{]/.test(value)) metadata.set(name, value);
       });
-    } else if (key !== "metadata") json.skip();
+    } else json.skip();
   });
-  json.end();
-  if (!mapped) throw json.error("invalid-header", "there is no weight_map", 0);
+  if (!mapped) throw json.error("invalid-header", "there is no weight_map");
   return { files, metadata };
 }
 

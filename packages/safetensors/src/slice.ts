@@ -1,6 +1,5 @@
-import { type DType, dtypeInfo, TensorjarError } from "@tensorjar/core";
+import { byteLength, type DType, dtypeInfo, TensorjarError } from "@tensorjar/core";
 import { describe } from "@tensorjar/core/codec";
-import { sizeOf } from "./layout.js";
 
 /**
  * What to take along each axis, as NumPy reads it: `null` all of it, a number one index (the axis is dropped; negative
@@ -25,12 +24,10 @@ export function sliceByteRanges(
   shape: readonly number[],
   selection: Selection,
 ): { ranges: [begin: number, end: number][]; shape: number[] } {
-  sizeOf("", { dtype, shape });
+  byteLength(dtype, shape); // throws for what is no dtype or no shape
   if (!Array.isArray(selection) || selection.length > shape.length) {
-    throw refused(
-      `${shape.length} axes`,
-      Array.isArray(selection) ? `${selection.length} axes` : describe(selection),
-    );
+    const found = Array.isArray(selection) ? `${selection.length} axes` : describe(selection);
+    throw refused(found, `${shape.length} axes`);
   }
   const result: number[] = [];
   // In elements, from the last axis to the first; the ranges of one axis repeat along the next.
@@ -38,25 +35,21 @@ export function sliceByteRanges(
   let stride = 1;
   for (let axis = shape.length - 1; axis >= 0; axis--) {
     const dim = shape[axis] as number; // axis is within shape
-    const { start, count, step } = indices(dim, selection[axis] ?? {}, axis);
-    if (typeof selection[axis] !== "number") result.unshift(count);
+    const selected = selection[axis] ?? {};
+    const { start, count, step } = indices(dim, selected, axis);
+    if (typeof selected !== "number") result.unshift(count);
     const inner = ranges;
     ranges = [];
-    const whole = inner[0]?.[0] === 0 && inner[0][1] === stride;
-    if (whole && step === 1) {
+    if (step === 1 && inner[0]?.[0] === 0 && inner[0][1] === stride) {
       if (count > 0) ranges = [[start * stride, (start + count) * stride]];
     } else if (inner.length * count > maxRanges) {
-      throw new TensorjarError(
-        "limit-exceeded",
-        `a selection of over ${maxRanges} separate ranges`,
-        {
-          expected: maxRanges,
-          actual: inner.length * count,
-          hint: "take whole rows, and select from them in memory",
-        },
-      );
-    } else {
-      for (let i = 0; i < count && inner.length > 0; i++) {
+      throw new TensorjarError("limit-exceeded", `a selection of over ${maxRanges} ranges`, {
+        expected: maxRanges,
+        actual: inner.length * count,
+        hint: "take whole rows, and select from them in memory",
+      });
+    } else if (inner.length > 0) {
+      for (let i = 0; i < count; i++) {
         const base = (start + i * step) * stride;
         for (const [begin, end] of inner) {
           const last = ranges.at(-1);
@@ -67,19 +60,14 @@ export function sliceByteRanges(
     }
     stride *= dim;
   }
-  const bytes = dtypeInfo(dtype).bits / 8;
+  const { bytes } = dtypeInfo(dtype);
   for (const range of ranges) {
     range[0] *= bytes;
     range[1] *= bytes;
-    if (!range.every(Number.isInteger)) {
-      throw new TensorjarError(
-        "unsupported",
-        `a selection of ${dtype} starts or ends inside a byte`,
-        {
-          hint: "take whole bytes, or the whole tensor",
-        },
-      );
-    }
+    if (range.every(Number.isInteger)) continue;
+    throw new TensorjarError("unsupported", `a selection of ${dtype} that cuts a byte in two`, {
+      hint: "take whole bytes, or the whole tensor",
+    });
   }
   return { ranges, shape: result };
 }
@@ -90,28 +78,25 @@ function indices(
   selected: NonNullable<Selection[number]>,
   axis: number,
 ): { start: number; count: number; step: number } {
-  const expected = `axis ${axis} of ${dim}`;
+  const from = `axis ${axis} of ${dim}`;
+  const place = (index: number): number => (index < 0 ? index + dim : index);
   if (typeof selected === "number") {
-    const start = selected < 0 ? selected + dim : selected;
-    if (!Number.isInteger(start) || start < 0 || start >= dim)
-      throw refused(expected, `${selected}`);
+    const start = place(selected);
+    if (!(Number.isInteger(start) && start >= 0 && start < dim)) throw refused(`${selected}`, from);
     return { start, count: 1, step: 1 };
   }
-  if (typeof selected !== "object") throw refused(expected, describe(selected));
+  if (typeof selected !== "object") throw refused(describe(selected), from);
   const { start = 0, stop = dim, step = 1 } = selected;
   if (![start, stop, step].every(Number.isSafeInteger) || step < 1) {
-    throw refused(expected, `${start} to ${stop} by ${step}`);
+    throw refused(`${start} to ${stop} by ${step}`, from);
   }
-  const place = (index: number): number =>
-    Math.min(Math.max(index < 0 ? index + dim : index, 0), dim);
-  const first = place(start);
-  return { start: first, count: Math.max(0, Math.ceil((place(stop) - first) / step)), step };
+  const first = Math.max(place(start), 0);
+  const end = Math.min(place(stop), dim);
+  return { start: first, count: Math.max(Math.ceil((end - first) / step), 0), step };
 }
 
-function refused(expected: string, found: string): TensorjarError {
-  return new TensorjarError("invalid-argument", `${found} cannot be selected from ${expected}`, {
-    expected,
-    actual: found,
+function refused(found: string, from: string): TensorjarError {
+  return new TensorjarError("invalid-argument", `${found} cannot be selected from ${from}`, {
     hint: "an axis takes null, an index or { start, stop, step } in integers, step from 1",
   });
 }

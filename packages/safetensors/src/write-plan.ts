@@ -1,11 +1,11 @@
-import type { Bytes, DType, Named, Tensor } from "@tensorjar/core";
-import { checkTensor, describe, namedEntries } from "@tensorjar/core/codec";
+import { type Bytes, byteLength, type DType, type Named, type Tensor } from "@tensorjar/core";
+import { checkTensor, namedEntries } from "@tensorjar/core/codec";
 import { type AliasMode, dropAliases } from "./aliases.js";
 import { compareNames } from "./compare-names.js";
 import { dtypeRank, headerName } from "./dtype-names.js";
 import { encodeSafetensorsHeader } from "./encode-header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
-import { sizeOf, tensorError } from "./layout.js";
+import { tensorError } from "./layout.js";
 
 /** A tensor whose data is asked for when its turn comes, so that a file may be larger than memory. */
 export interface TensorProducer {
@@ -89,7 +89,9 @@ export interface CheckedEntry {
 /** The entries in the order given, each checked. */
 export function checkedEntries(entries: TensorEntries): CheckedEntry[] {
   return namedEntries<Tensor | TensorProducer>(pairsOf(entries)).map(([name, source]) => {
-    const bytes = isProducer(source) ? producerSize(name, source) : checkTensor(source, name);
+    const bytes = isProducer(source)
+      ? byteLength(source.dtype, source.shape, name)
+      : checkTensor(source, name);
     const { dtype, shape } = source;
     if (headerName(dtype) === undefined) {
       throw tensorError(
@@ -109,17 +111,6 @@ export function checkedEntries(entries: TensorEntries): CheckedEntry[] {
 /** Whether data is asked for when its turn comes. */
 export function isProducer(source: Tensor | TensorProducer): source is TensorProducer {
   return typeof source === "object" && source !== null && typeof source.data === "function";
-}
-
-function producerSize(name: string, { dtype, shape }: TensorProducer): number {
-  if (!Array.isArray(shape)) {
-    throw tensorError(
-      "invalid-shape",
-      name,
-      `has ${describe(shape)} as its shape, not an array of integers`,
-    );
-  }
-  return sizeOf(name, { dtype, shape });
 }
 
 /** Producers by their own names, among pairs or alone. */
