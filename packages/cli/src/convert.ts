@@ -16,7 +16,7 @@ import {
 import { pieces } from "./elements.js";
 import { type ProgressBar, progressBar } from "./progress.js";
 import { openArrays } from "./source.js";
-import { byteText, printJson } from "./text.js";
+import { byteText, countText, printJson } from "./text.js";
 
 export interface ConvertOptions {
   deflate?: boolean;
@@ -58,8 +58,11 @@ export async function convert(from: string, to: string, options: ConvertOptions)
     await file.close();
   }
   if (options.json) printJson({ from, to, tensors: file.names.length, byteLength: total });
-  else console.log(`${to}: ${file.names.length} tensors, ${byteText(total)}`);
+  else console.log(`${to}: ${countText(file.names.length, "tensor")}, ${byteText(total)}`);
 }
+
+/** What `np.savez` calls an array that was given no name. */
+const unnamed = "arr_0";
 
 const writers: Record<string, Writer> = {
   safetensors: async (file, sink, _options, bar) => {
@@ -76,7 +79,7 @@ const writers: Record<string, Writer> = {
     const arrays = async function* (): AsyncGenerator<[string, NpyArray]> {
       for (const name of file.names) {
         const array = await file.get(name);
-        yield [name, array];
+        yield [name === "" && file.format === "npy" ? unnamed : name, array];
         bar.add((await file.info(name)).byteLength, name);
       }
     };

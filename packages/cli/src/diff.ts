@@ -10,7 +10,7 @@ import {
 import { isNumeric, pieces } from "./elements.js";
 import { type ProgressBar, progressBar } from "./progress.js";
 import { openArrays } from "./source.js";
-import { numberText, printable, printJson, shapeText, tableText } from "./text.js";
+import { countText, numberText, printable, printJson, shapeText, tableText } from "./text.js";
 
 type Kind = "only in A" | "only in B" | "shape" | "dtype" | "values";
 
@@ -157,7 +157,7 @@ async function compareOthers(
 
 function print(differences: readonly Difference[], count: number): void {
   if (differences.length === 0) {
-    console.log(`${pc.green("equal")}  ${count} tensors`);
+    console.log(`${pc.green("equal")}  ${countText(count, "tensor")}`);
     return;
   }
   const rows = differences.map(({ name, kind, a = "", b = "", count: n, maxAbs, nans }) => [

@@ -11,7 +11,15 @@ import { isNumeric } from "./elements.js";
 import { progressBar } from "./progress.js";
 import { sourceOf } from "./source.js";
 import { type Statistics, sparkline, statistics } from "./statistics.js";
-import { byteText, numberText, printable, printJson, shapeText, tableText } from "./text.js";
+import {
+  byteText,
+  countText,
+  numberText,
+  printable,
+  printJson,
+  shapeText,
+  tableText,
+} from "./text.js";
 
 interface Row extends TensorInfo {
   readonly name: string;
@@ -42,7 +50,7 @@ export async function inspect(
       return;
     }
     console.log(
-      `${pc.bold(printable(path))}  ${file.format}, ${rows.length} tensors, ${byteText(bytes)}`,
+      `${pc.bold(printable(path))}  ${file.format}, ${countText(rows.length, "tensor")}, ${byteText(bytes)}`,
     );
     if (checkpoint !== undefined) printCheckpoint(checkpoint);
     else if (file.metadata.size > 0) {

@@ -1,3 +1,4 @@
+import { quote } from "@tensorjar/core/codec";
 import pc from "picocolors";
 import { fileSink, fileSource, open, TensorjarError, updateSafetensorsMetadata } from "tensorjar";
 import { printable, printJson } from "./text.js";
@@ -12,6 +13,11 @@ export async function metadata(
   }: { set: readonly [string, string][]; unset: readonly string[]; json?: boolean },
 ): Promise<void> {
   if (set.length > 0 || unset.length > 0) {
+    if (/^https?:/i.test(path)) {
+      throw new TensorjarError("invalid-argument", `${quote(path)} cannot be written to`, {
+        hint: "download the file first",
+      });
+    }
     const source = await fileSource(path);
     try {
       await updateSafetensorsMetadata(source, fileSink(path), (old) => changed(old, set, unset));
@@ -32,10 +38,17 @@ function changed(
   set: readonly [string, string][],
   unset: readonly string[],
 ): Map<string, string> {
+  if (old.get("format") === "tensorjar-checkpoint") {
+    throw new TensorjarError(
+      "unsupported",
+      "the metadata of a checkpoint is part of its checksum: with other metadata it would count as damaged",
+      { hint: "load the checkpoint and save it with another config" },
+    );
+  }
   const next = new Map(old);
   for (const key of unset) {
     if (!next.delete(key))
-      throw new TensorjarError("not-found", `the metadata has no key ${JSON.stringify(key)}`, {
+      throw new TensorjarError("not-found", `the metadata has no key ${quote(key)}`, {
         name: key,
       });
   }

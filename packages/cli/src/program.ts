@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import pc from "picocolors";
 import { isTensorjarError } from "tensorjar";
@@ -17,6 +18,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
     .description(
       "Look into, convert, compare and check files of tensors: .npy, .npz, safetensors and checkpoints.",
     )
+    .version(version(), "-v, --version", "print the version")
     .exitOverride()
     .showHelpAfterError();
   const json = ["--json", "print JSON"] as const;
@@ -84,6 +86,14 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
     console.error(`${pc.red(error.code)}  ${error.message}`);
     return isTensorjarError(error, "invalid-argument") ? 2 : 1;
   }
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(
+    readFileSync(new URL("../package.json", import.meta.url), "utf8"),
+  );
+  const known = typeof manifest === "object" && manifest !== null && "version" in manifest;
+  return known ? String(manifest.version) : "unknown";
 }
 
 function keyValue(text: string, before: [string, string][]): [string, string][] {

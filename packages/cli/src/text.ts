@@ -85,3 +85,8 @@ export function printJson(value: unknown): void {
     ),
   );
 }
+
+/** How many there are of something. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

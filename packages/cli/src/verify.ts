@@ -10,7 +10,7 @@ import {
 } from "tensorjar";
 import { progressBar } from "./progress.js";
 import { openArrays, sourceOf } from "./source.js";
-import { printable, printJson } from "./text.js";
+import { countText, printable, printJson } from "./text.js";
 
 interface Verdict {
   readonly path: string;
@@ -61,7 +61,7 @@ async function verdictOf(path: string): Promise<Verdict> {
     try {
       if (isCheckpoint(file)) return { path, ok: true, what: await verifiedCheckpoint(path) };
       await readAll(file);
-      return { path, ok: true, what: `${file.format}, ${file.names.length} tensors` };
+      return { path, ok: true, what: `${file.format}, ${countText(file.names.length, "tensor")}` };
     } finally {
       await file.close();
     }
@@ -82,7 +82,7 @@ async function verifiedCheckpoint(path: string): Promise<string> {
   const source = await sourceOf(path);
   try {
     const { step, params } = await verifyCheckpoint(source);
-    return `checkpoint at step ${step}, ${params.size} parameters`;
+    return `checkpoint at step ${step}, ${countText(params.size, "parameter")}`;
   } finally {
     await source.close?.();
   }

@@ -1,8 +1,10 @@
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { encodeNpz, load, openCheckpoints, save, tensor, zeros } from "tensorjar";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { outliveReader } from "../src/closed-pipe.js";
 import { run } from "../src/program.js";
 
 let folder = "";
@@ -195,4 +197,41 @@ test("a bad file exits 1 and says why, wrong use exits 2", async () => {
   expect(await run(["convert", at("a.safetensors"), at("b.txt")])).toBe(2);
   expect(await run(["metadata", at("a.safetensors"), "--set", "novalue"])).toBe(2);
   expect(await run(["--help"])).toBe(0);
+});
+
+test("an unnamed array is called arr_0 in an .npz, as np.savez does", async () => {
+  await save(at("one.npy"), model().weight);
+  expect(await run(["convert", at("one.npy"), at("one.npz")])).toBe(0);
+  expect((await load(at("one.npz"))).tensors).toEqual(new Map([["arr_0", model().weight]]));
+  expect(text()).toContain("1 tensor, 24 B");
+  expect(await run(["convert", at("one.npz"), at("two.npy")])).toBe(0);
+  expect(await readFile(at("two.npy"))).toEqual(await readFile(at("one.npy")));
+});
+
+test("metadata leaves a checkpoint alone, whose checksum would not fit any more", async () => {
+  const checkpoints = openCheckpoints(folder);
+  const { name } = await checkpoints.save({ params: { w: zeros([2]) }, optimizers: {}, step: 3 });
+  await checkpoints.close();
+  const before = await readFile(at(name));
+  expect(await run(["metadata", at(name), "--set", "author=me"])).toBe(1);
+  expect(err.join("\n")).toContain("checksum");
+  expect(await readFile(at(name))).toEqual(before);
+  expect(await run(["metadata", "https://a.b/c.safetensors", "--set", "a=b"])).toBe(2);
+});
+
+test("prints its version", async () => {
+  const { version } = JSON.parse(
+    await readFile(new URL("../package.json", import.meta.url), "utf8"),
+  );
+  const written = vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+  expect(await run(["--version"])).toBe(0);
+  expect(written.mock.calls.join()).toContain(version);
+});
+
+test("a reader that has gone stops nothing; any other failure of the output does", () => {
+  const output = new PassThrough();
+  outliveReader(output);
+  const failure = (code: string) => Object.assign(new Error(code), { code });
+  output.emit("error", failure("EPIPE"));
+  expect(() => output.emit("error", failure("ENOSPC"))).toThrow("ENOSPC");
 });
