@@ -73,7 +73,7 @@ export function isArray(content: Uint8Array): boolean {
  * The array that a member's verified content is. `owned` content may become part of the result; of other content it
  * is a view where that is aligned. Throws as `decodeNpy` does, naming the member.
  */
-export function arrayOf(
+export function decodeMember(
   entry: Entry,
   content: Uint8Array,
   options: NpyReadOptions,

@@ -2,7 +2,7 @@ import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { quote, toBytes } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { checkOption, checkReadOptions, type NpyReadOptions } from "@tensorjar/npy/codec";
-import { arrayOf, contentPrefix, contentSync, isArray, magicLength } from "./content.js";
+import { contentPrefix, contentSync, decodeMember, isArray, magicLength } from "./content.js";
 import { type Entry, parseDirectory } from "./directory.js";
 import { anotherFormat, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
 import { contentStart } from "./local-header.js";
@@ -44,7 +44,7 @@ export function decodeNpz(
     if (mayDiffer && !isArray(contentPrefix(entry, raw, magicLength))) continue;
     take(entry);
     const owned = entry.method === "deflate";
-    arrays.set(entry.key, arrayOf(entry, contentSync(entry, raw), options, owned));
+    arrays.set(entry.key, decodeMember(entry, contentSync(entry, raw), options, owned));
   }
   return arrays;
 }

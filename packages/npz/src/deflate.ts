@@ -136,7 +136,6 @@ async function* through(
   const feed = async (): Promise<void> => {
     for (const data of pieces) {
       for (let at = 0; at < data.length; at += piece) {
-        await writer.ready;
         await writer.write(unshared(data.subarray(at, at + piece)));
       }
     }

@@ -2,7 +2,7 @@ import type { ByteSource, ReadOptions, SourceLike, TensorFile } from "@tensorjar
 import { inOrder, toSource } from "@tensorjar/core/codec";
 import type { NpyArray, NpyHeader } from "@tensorjar/npy";
 import { arrayShape, checkOption, voidDType } from "@tensorjar/npy/codec";
-import { arrayOf, isArray, magicLength } from "./content.js";
+import { decodeMember, isArray, magicLength } from "./content.js";
 import { dataPieces } from "./data-pieces.js";
 import { budget, finder, type NpzReadOptions, select } from "./decode.js";
 import { type Entry, type NpzMember, parseDirectory } from "./directory.js";
@@ -83,6 +83,17 @@ function npzFile(
 ): NpzFile {
   const find = finder(entries);
 
+  async function arrayOf(
+    from: Read,
+    entry: Entry,
+    take: (entry: Entry) => void,
+    signal?: AbortSignal,
+  ): Promise<NpyArray> {
+    signal?.throwIfAborted();
+    take(entry);
+    return decodeMember(entry, await contentOf(from, entry, signal), options, true);
+  }
+
   async function* read(
     names: Iterable<string> | undefined,
     { signal, onProgress, concurrency = 4 }: ReadOptions,
@@ -100,8 +111,7 @@ function npzFile(
         if (entry.size < magicLength) return undefined;
         if (!isArray(await prefix(from, entry, magicLength))) return undefined;
       }
-      take(entry);
-      return arrayOf(entry, await contentOf(from, entry, signal), options, true);
+      return arrayOf(from, entry, take, signal);
     };
 
     /** Reads a run at once; small members are decoded when their turn comes. */
@@ -143,10 +153,8 @@ function npzFile(
     },
     header: async (name, { signal } = {}) =>
       (await layoutOf(reader(signal), find(name), options)).header,
-    async get(name, { signal } = {}) {
-      for await (const [, array] of read([name], signal ? { signal } : {})) return array;
-      throw new Error("unreachable: a member that is named gives its array or throws");
-    },
+    get: async (name, { signal } = {}) =>
+      arrayOf(reader(signal), find(name), budget(options), signal),
     entries: (names, readOptions = {}) => read(names, readOptions),
     async getAll(names, readOptions = {}) {
       const arrays = new Map<string, NpyArray>();

@@ -122,10 +122,11 @@ export async function contentOf(
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
   const { size, compressedSize, method } = entry;
-  const atOnce = method !== "stored" && Math.max(size, compressedSize) <= maxAtOnce;
-  const { at, raw } = await begin(read, entry, atOnce ? compressedSize : 0);
-  if (atOnce) {
-    if (isSmall(entry)) return contentSync(entry, raw);
+  const isStored = method === "stored";
+  const inPieces = isStored || Math.max(size, compressedSize) > maxAtOnce;
+  const { at, raw } = await begin(read, entry, isSmall(entry) || !inPieces ? compressedSize : 0);
+  if (isSmall(entry)) return contentSync(entry, isStored ? raw.slice() : raw);
+  if (!inPieces) {
     const content = await abortable(inflate(raw, size), signal).catch((cause: unknown) => {
       signal?.throwIfAborted();
       throw notInflating(entry, cause);
@@ -134,10 +135,7 @@ export async function contentOf(
     return content;
   }
   const content = allocate(size);
-  if (method === "stored") {
-    await read(at, size, content);
-    return contentSync(entry, content);
-  }
+  if (isStored) return contentSync(entry, await read(at, size, content));
   let length = 0;
   for await (const piece of piecesOf(read, entry)) {
     content.set(piece, length);
