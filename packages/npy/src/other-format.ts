@@ -2,7 +2,8 @@
 const formats: readonly (readonly [RegExp, string])[] = [
   [/^PK/, "zip: try decodeNpz"],
   [/^\x1f\x8b/, "gzip"],
-  [/^\s*<[!?a-z]/i, "HTML"],
+  [/^(\xef\xbb\xbf)?\s*<[!?a-z]/i, "HTML"],
+  [/^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[)/, "JSON"],
   [/^version https:\/\/git-lfs/, "a Git LFS pointer: run `git lfs pull`"],
   [/^(\x89HDF|GGUF)/, "HDF5 or GGUF"],
   [/^\x80[\x02-\x05]/, "pickle"],

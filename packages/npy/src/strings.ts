@@ -32,7 +32,7 @@ export function decodeStrings(
         throw new TensorjarError(
           "invalid-utf8",
           `string ${item} holds 0x${code.toString(16)}, which is not Unicode text`,
-          { offset: bytes.byteOffset + at, actual: code },
+          { actual: code },
         );
       }
       afterHigh = code >= 0xd800 && code <= 0xdbff;

@@ -61,6 +61,18 @@ test("arrays and names of the wrong kind are told", async () => {
   for (const array of [undefined, null, tensor(data), {}]) {
     await expectError(call(structField, array, "a"), { code: "invalid-dtype" });
   }
+  for (const options of [{ maxHeaderLength: -1 }, { maxHeaderLength: Number.NaN }]) {
+    await expectError(() => decodeNpy(encodeNpy(tensor(data)), options), {
+      code: "invalid-argument",
+      names: ["maxHeaderLength"],
+    });
+  }
+  for (const option of ["fortranOrder", "voidAs", "maxHeaderLength"]) {
+    await expectError(call(decodeNpy, npyFile(""), { [option]: Object.create(null) }), {
+      code: "invalid-argument",
+      names: [option],
+    });
+  }
   const sink = { write() {}, close() {} };
   for (const rowShape of [undefined, 2, "2", [-1]]) {
     await expectError(call(createNpyWriter, sink, { dtype: "int8", rowShape, rows: 1 }), {
