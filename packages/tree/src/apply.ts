@@ -1,5 +1,5 @@
 import { type Problem, type Tensor, TensorjarError } from "@tensorjar/core";
-import { tensorBytes } from "@tensorjar/core/codec";
+import { describe, tensorBytes } from "@tensorjar/core/codec";
 import type { LeafAdapter } from "./leaf.js";
 import { at } from "./path.js";
 import { treeMismatch } from "./problems.js";
@@ -39,6 +39,7 @@ export function apply(assignments: readonly Assignment[]): void {
       const { adapter, value } = assignment;
       if (adapter !== undefined) {
         const outcome = adapter.write(value, assignment.tensor);
+        checkOutcome(outcome, assignment.path);
         if ("undo" in outcome) written.push(outcome);
         else if (outcome.replace !== value) {
           assignment.replaced = true;
@@ -59,6 +60,20 @@ export function apply(assignments: readonly Assignment[]): void {
     throw error;
   }
   for (const { into, from } of fills) tensorBytes(into).set(from);
+}
+
+/** Throws `invalid-argument` for an adapter that says neither how to take its write back nor what to put in place. */
+function checkOutcome(outcome: unknown, path: string): void {
+  const said =
+    typeof outcome === "object" &&
+    outcome !== null &&
+    ("replace" in outcome || ("undo" in outcome && typeof outcome.undo === "function"));
+  if (said) return;
+  throw new TensorjarError(
+    "invalid-argument",
+    `the adapter of ${at(path)} returned ${describe(outcome)} from write`,
+    { path, hint: "return { undo() } or { replace: leaf }; a write cannot be asynchronous" },
+  );
 }
 
 function put({ parent, key, path }: Assignment, value: unknown): void {

@@ -9,6 +9,7 @@ import {
   leafMark,
   notATree,
 } from "./leaf.js";
+import { checkOptions } from "./options.js";
 import { at, byCodePoint, maxDepth, tooDeep } from "./path.js";
 
 /**
@@ -88,6 +89,7 @@ export interface Walker {
  * Throws `path-conflict`, `limit-exceeded`, `invalid-name`, `invalid-argument`.
  */
 export function walk(tree: unknown, options: TreeOptions, walker: Walker): boolean {
+  checkOptions(options);
   const { prefix = "", isLeaf, order, adapters, only, statics } = options;
   const stack: Frame[] = [];
   let dotted = false;
