@@ -1,5 +1,5 @@
 import { type Tensor, TensorjarError } from "@tensorjar/core";
-import { checkTensor, describe, quote } from "@tensorjar/core/codec";
+import { checkTensor, classTag, describe, quote } from "@tensorjar/core/codec";
 import { flattenTree, flattenTreeAsync, type LeafAdapter, type TreeOptions } from "@tensorjar/tree";
 import { below, checkStep, type Json, jsonText, parseJson } from "./json.js";
 import type { OptimizerSnapshot, Snapshot } from "./snapshot.js";
@@ -122,7 +122,7 @@ export function checkState(state: TrainingState): void {
     );
   }
   checkObject(state.params, "params", "a tree of arrays");
-  checkObject(state.optimizers, "optimizers", "an object of optimizers by name; {} for none");
+  checkRecord(state.optimizers, "optimizers", "an object of optimizers by name; {} for none");
   for (const [name, live] of ownEntries(state.optimizers)) {
     checkObject(live, `optimizers.${name}`, "an object such as { step, exp_avg, exp_avg_sq }");
   }
@@ -187,6 +187,16 @@ function checkObject(value: unknown, path: string, expected: string): asserts va
   });
 }
 
+/** As {@link checkObject}; refuses what keeps its entries elsewhere than in fields, such as a Map, which would be lost. */
+function checkRecord(value: unknown, path: string, expected: string): asserts value is object {
+  checkObject(value, path, expected);
+  if (classTag(value) === "Object") return;
+  throw new TensorjarError("invalid-argument", `${path} is ${describe(value)}, not ${expected}`, {
+    path,
+    ...(classTag(value) === "Map" ? { hint: "use Object.fromEntries" } : {}),
+  });
+}
+
 function copyJson(value: unknown, path: string): Json {
   return parseJson(jsonText(value, path), path);
 }
@@ -197,6 +207,7 @@ export function readSteps(steps: unknown, path: string): number | Map<string, nu
     checkStep(steps, path);
     return steps;
   }
+  checkRecord(steps, path, "a number, or an object of numbers by path");
   const byPath = new Map<string, number>();
   for (const [key, step] of ownEntries(steps)) {
     checkStep(step, below(path, key));
@@ -207,7 +218,7 @@ export function readSteps(steps: unknown, path: string): number | Map<string, nu
 
 /** A copy of the metrics; NaN and infinities are values too. */
 export function readMetrics(metrics: unknown): Record<string, number> {
-  checkObject(metrics, "metrics", "an object of numbers by name");
+  checkRecord(metrics, "metrics", "an object of numbers by name");
   const entries = ownEntries(metrics).map(([name, value]): [string, number] => {
     if (typeof value === "number") return [name, value];
     throw new TensorjarError(

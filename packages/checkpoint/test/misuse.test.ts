@@ -54,3 +54,18 @@ test("names that cannot be asked, or answer with no string, are refused", async 
     });
   }
 });
+
+test("what would be lost because it is no plain object is refused: Maps of optimizers, steps and metrics", async () => {
+  const { adam } = state().optimizers;
+  for (const [path, given] of [
+    ["optimizers", { optimizers: new Map([["adam", adam]]) }],
+    ["optimizers", { optimizers: [adam] }],
+    ["optimizers.adam.step", { optimizers: { adam: { ...adam, step: new Map([["a", 1]]) } } }],
+    ["metrics", { metrics: new Map([["loss", 1]]) }],
+  ] as const) {
+    await expectError(() => takeSnapshot({ ...state(), ...given } as never), {
+      code: "invalid-argument",
+      names: [path, "Map|Array"],
+    });
+  }
+});
