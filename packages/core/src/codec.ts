@@ -3,7 +3,7 @@
 export { crc32 } from "#crc32";
 export { abortable } from "./abort.js";
 export { castEach } from "./cast-each.js";
-export { dataConstructor, isDType, shapeText } from "./dtype.js";
+export { dataConstructor, isDType, nativeDType, shapeText } from "./dtype.js";
 export { classTag, describe, quote } from "./error.js";
 export { inOrder, type OrderedTask } from "./in-order.js";
 export { checkName, namedEntries } from "./named.js";

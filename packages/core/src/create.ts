@@ -5,6 +5,7 @@ import {
   dataConstructor,
   dtypeInfo,
   elementCount,
+  nativeDType,
   shapeText,
 } from "./dtype.js";
 import { classTag, describe, TensorjarError } from "./error.js";
@@ -14,22 +15,6 @@ import { allocate, type Tensor, type TensorOf, tensorFromBytes } from "./tensor.
 
 /** `Float16Array` where the runtime's types know one. */
 type Float16 = typeof globalThis extends { Float16Array: { prototype: infer T } } ? T : never;
-
-/** The dtype that a typed array stands for when none is given. */
-const inferred: ReadonlyMap<string, DType> = new Map<string, DType>([
-  ["Int8Array", "int8"],
-  ["Uint8Array", "uint8"],
-  ["Uint8ClampedArray", "uint8"],
-  ["Int16Array", "int16"],
-  ["Uint16Array", "uint16"],
-  ["Int32Array", "int32"],
-  ["Uint32Array", "uint32"],
-  ["BigInt64Array", "int64"],
-  ["BigUint64Array", "uint64"],
-  ["Float16Array", "float16"],
-  ["Float32Array", "float32"],
-  ["Float64Array", "float64"],
-]);
 
 /**
  * A tensor of `data`, checked. A typed array is kept as it is, on the same memory: its class gives the dtype, unless
@@ -74,7 +59,7 @@ function fromTypedArray(
   given: DType | undefined,
 ): Tensor {
   const tag = classTag(data);
-  const native = inferred.get(tag);
+  const native = nativeDType(tag);
   if (native === undefined) {
     throw new TensorjarError(
       "invalid-argument",

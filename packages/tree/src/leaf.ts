@@ -1,10 +1,10 @@
-import { type DType, dtypeInfo, type Tensor, TensorjarError, type TensorOf } from "@tensorjar/core";
+import { type DType, type Tensor, TensorjarError, type TensorOf } from "@tensorjar/core";
 import {
   checkTensor,
   classTag,
   dataConstructor,
   describe,
-  isDType,
+  nativeDType,
   toBytes,
 } from "@tensorjar/core/codec";
 import { at } from "./path.js";
@@ -67,31 +67,16 @@ export function leafMark(leaf: unknown, adapter: LeafAdapter | undefined): Mark 
   return noMark;
 }
 
-const typedArrays: { readonly [className: string]: DType } = {
-  Int8Array: "int8",
-  Uint8Array: "uint8",
-  Uint8ClampedArray: "uint8",
-  Int16Array: "int16",
-  Uint16Array: "uint16",
-  Int32Array: "int32",
-  Uint32Array: "uint32",
-  BigInt64Array: "int64",
-  BigUint64Array: "uint64",
-  Float16Array: "float16",
-  Float32Array: "float32",
-  Float64Array: "float64",
-};
-
 /** A bare typed array as a tensor on the same memory. Throws `invalid-argument` for a DataView. */
 function typedTensor(view: ArrayBufferView, path: string): Tensor {
-  const dtype = typedArrays[classTag(view)];
+  const dtype = nativeDType(classTag(view));
   if (dtype === undefined) throw notATree(view, path);
   const Data = dataConstructor(dtype);
   const length = view.byteLength / Data.BYTES_PER_ELEMENT;
   if (length === 0) toBytes(view); // throws for memory that was transferred
   const data = view.constructor === Data ? view : new Data(view.buffer, view.byteOffset, length);
   const tensor: unknown = { dtype, shape: [length], data };
-  return tensor as Tensor; // the table above ties the class of the data to the dtype
+  return tensor as Tensor; // `nativeDType` ties the class of the data to the dtype
 }
 
 /** What stands in for the bare typed array `old`: another of its class or of the dtype's, else, where neither tells dtype and shape, the tensor. */
@@ -99,11 +84,11 @@ export function bareLike(tensor: Tensor, old: ArrayBufferView): Tensor | ArrayBu
   const { dtype, shape, data } = tensor;
   if (shape.length !== 1) return tensor;
   const oldClass = classTag(old);
-  if (oldClass !== classTag(data) && typedArrays[oldClass] === dtype) {
+  if (oldClass !== classTag(data) && nativeDType(oldClass) === dtype) {
     const View = Reflect.get(globalThis, oldClass);
     return new View(data.buffer, data.byteOffset, data.length);
   }
-  return typedArrays[classTag(data)] === dtype ? data : tensor;
+  return nativeDType(classTag(data)) === dtype ? data : tensor;
 }
 
 /** Whether an object says it is a tensor; then it must be a right one. A node may have such fields too, if `data` is a node. */
@@ -122,54 +107,18 @@ function claimsTensor(x: object): x is Tensor {
  */
 export function asTensor(x: unknown, path: string): Tensor | undefined {
   if (typeof x !== "object" || x === null) return undefined;
-  if (isPlainlyRight(x) && !("stride" in x || "strides" in x)) return x;
   if (ArrayBuffer.isView(x)) return typedTensor(x, path);
   if (!claimsTensor(x)) return undefined;
   if (!ArrayBuffer.isView(x.data) && !isPlain(x)) {
     throw new TensorjarError(
       "invalid-argument",
-      `${at(path)} is ${describe(x)}: it has a dtype and a shape, but no typed array as its data`,
+      `${at(path)} is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
       { path, hint: "give the adapter of its library in `adapters`" },
     );
   }
   checkTensor(x, path);
-  checkContiguous(x, path);
+  if ("stride" in x || "strides" in x) checkContiguous(x, path);
   return x;
-}
-
-interface Layout {
-  readonly Data: unknown;
-  readonly bytes: number;
-}
-
-const layouts = new Map<unknown, Layout>();
-
-/** {@link checkTensor}, with a short way for what passes it: a tree may have 100,000 leaves. */
-export function ensureTensor(x: unknown, name: string): asserts x is Tensor {
-  if (typeof x === "object" && x !== null && isPlainlyRight(x)) return;
-  checkTensor(x, name);
-}
-
-function isPlainlyRight(x: { dtype?: unknown; shape?: unknown; data?: unknown }): x is Tensor {
-  const { dtype } = x;
-  if (typeof dtype !== "string") return false;
-  const { shape, data } = x;
-  let layout = layouts.get(dtype);
-  if (layout === undefined) {
-    if (!isDType(dtype)) return false;
-    layout = { Data: dataConstructor(dtype), bytes: dtypeInfo(dtype).bytes };
-    layouts.set(dtype, layout);
-  }
-  if (!ArrayBuffer.isView(data) || data.constructor !== layout.Data || !Array.isArray(shape))
-    return false;
-  let bytes = layout.bytes;
-  for (let axis = 0; axis < shape.length; axis++) {
-    const dim: unknown = shape[axis];
-    if (typeof dim !== "number" || !Number.isSafeInteger(dim) || dim < 0) return false;
-    bytes *= dim;
-    if (bytes > Number.MAX_SAFE_INTEGER) return false;
-  }
-  return bytes === data.byteLength && layout.bytes >= 1;
 }
 
 /** Other libraries' views have strides; one that is not C-contiguous would be read in the wrong order. */

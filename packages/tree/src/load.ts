@@ -9,6 +9,7 @@ import {
 import {
   castEach,
   checkName,
+  checkTensor,
   classTag,
   namedEntries,
   quote,
@@ -17,7 +18,7 @@ import {
 } from "@tensorjar/core/codec";
 import { type Assignment, apply, isWritable, readOnlyProblem } from "./apply.js";
 import { duplicate } from "./flatten.js";
-import { bareLike, ensureTensor, type LeafAdapter, likeLeaf } from "./leaf.js";
+import { bareLike, type LeafAdapter, likeLeaf } from "./leaf.js";
 import { at } from "./path.js";
 import { treeMismatch } from "./problems.js";
 import { type Frame, type TreeOptions, walk } from "./visit.js";
@@ -97,8 +98,8 @@ export function plan(
       return;
     }
     report.loaded.push(path);
-    ensureTensor(found, names?.get(path) ?? path);
-    let tensor = found;
+    checkTensor(found, names?.get(path) ?? path);
+    let tensor = found as Tensor; // as checkTensor has seen
     const sameShape = equalShapes(tensor.shape, own.shape);
     if (!sameShape && options.shape !== "any") {
       problems.push({ kind: "shape", path, expected: own.shape, actual: tensor.shape });

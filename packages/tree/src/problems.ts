@@ -4,20 +4,15 @@ import { quote } from "@tensorjar/core/codec";
 type Kind = Problem["kind"];
 
 /** How each kind of problem is called, by the words of PyTorch where it has one, and which option accepts it. */
-const kinds: { readonly [K in Kind]: readonly [one: string, many: string, accept: string] } = {
-  missing: ["missing key", "missing keys", 'mode: "partial" leaves the leaf as it is'],
-  unexpected: ["unexpected key", "unexpected keys", 'mode: "partial" leaves the tensor out'],
-  shape: ["size mismatch", "size mismatches", 'shape: "any" takes the file\'s shape'],
+const kinds: { readonly [K in Kind]: readonly [name: string, accept: string] } = {
+  missing: ["missing key", 'mode: "partial" leaves the leaf as it is'],
+  unexpected: ["unexpected key", 'mode: "partial" leaves the tensor out'],
+  shape: ["size mismatch", 'shape: "any" takes the file\'s shape'],
   dtype: [
     "dtype mismatch",
-    "dtype mismatches",
     'dtype: "keep" takes the file\'s dtype, dtype: "cast" converts to the tree\'s',
   ],
-  "read-only": [
-    "read-only leaf",
-    "read-only leaves",
-    'assign: "copy" fills the memory of an equal shape and dtype',
-  ],
+  "read-only": ["read-only key", 'assign: "copy" fills the memory of an equal shape and dtype'],
 };
 
 /** One error for all that does not fit: how many of each kind, the first of each, and all in `details.problems`. */
@@ -30,9 +25,10 @@ export function treeMismatch(problems: readonly Problem[]): TensorjarError<"tree
   }
   let text = "the file does not fit the tree, which is left as it was:";
   for (const [kind, { count, first }] of groups) {
-    const [one, many, accept] = kinds[kind];
-    const rest = count === 1 ? "" : ` and ${count - 1} more`;
-    text += `\n- ${count} ${count === 1 ? one : many}: ${quote(first.path)}${difference(first)}${rest} (${accept})`;
+    const [name, accept] = kinds[kind];
+    const [plural, rest] =
+      count === 1 ? ["", ""] : [/h$/.test(name) ? "es" : "s", ` and ${count - 1} more`];
+    text += `\n- ${count} ${name}${plural}: ${quote(first.path)}${difference(first)}${rest} (${accept})`;
   }
   return new TensorjarError("tree-mismatch", text, { problems });
 }

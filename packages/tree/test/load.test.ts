@@ -280,7 +280,7 @@ describe("problems", () => {
         '- 1 missing key: "a" (mode: "partial" leaves the leaf as it is)',
         '- 1 size mismatch: "b.w" is (2, 3) in the tree, (3, 2) in the file (shape: "any" takes the file\'s shape)',
         '- 1 dtype mismatch: "b.n" is int32 in the tree, float32 in the file (dtype: "keep" takes the file\'s dtype, dtype: "cast" converts to the tree\'s)',
-        '- 1 read-only leaf: "c" (assign: "copy" fills the memory of an equal shape and dtype)',
+        '- 1 read-only key: "c" (assign: "copy" fills the memory of an equal shape and dtype)',
         '- 2 unexpected keys: "extra" and 1 more (mode: "partial" leaves the tensor out)',
       ].join("\n"),
     );
