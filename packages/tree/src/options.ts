@@ -1,34 +1,33 @@
 import { TensorjarError } from "@tensorjar/core";
 import { describe, quote } from "@tensorjar/core/codec";
 
-const choices: { readonly [option: string]: readonly string[] } = {
-  order: ["insertion", "sorted"],
-  only: ["trainable"],
-  statics: ["error", "skip"],
-  mode: ["strict", "partial"],
-  dtype: ["exact", "keep", "cast"],
-  shape: ["exact", "any"],
-  assign: ["replace", "copy"],
-};
-const functions = ["isLeaf", "rename", "ignore"];
+/** The values that an option may have, or what it is. */
+const known = new Map<string, readonly string[] | "function" | "string" | "list">([
+  ["order", ["insertion", "sorted"]],
+  ["only", ["trainable"]],
+  ["statics", ["error", "skip"]],
+  ["mode", ["strict", "partial"]],
+  ["dtype", ["exact", "keep", "cast"]],
+  ["shape", ["exact", "any"]],
+  ["assign", ["replace", "copy"]],
+  ["isLeaf", "function"],
+  ["rename", "function"],
+  ["ignore", "function"],
+  ["prefix", "string"],
+  ["adapters", "list"],
+]);
 
 /** Throws `invalid-argument` for options of trees that mean nothing: a misspelt one must not go unnoticed. */
 export function checkOptions(options: object): void {
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined) continue;
-    const known = choices[name];
-    if (known !== undefined) {
-      if (!known.includes(value)) throw wrong(name, value, `give ${known.map(quote).join(" or ")}`);
-    } else if (functions.includes(name)) {
-      if (typeof value !== "function") throw wrong(name, value, "give a function");
-    } else if (name === "prefix") {
-      if (typeof value !== "string") throw wrong(name, value, "give a string");
-    } else if (name === "adapters" && !Array.isArray(value)) {
-      throw wrong(name, value, "give an array of adapters");
-    }
+    const wanted = known.get(name);
+    if (value === undefined || wanted === undefined) continue;
+    const choices = typeof wanted === "object" ? wanted : undefined;
+    const kind = Array.isArray(value) ? "list" : typeof value;
+    if (choices === undefined ? kind === wanted : choices.includes(value)) continue;
+    throw new TensorjarError("invalid-argument", `${name} is ${describe(value)}`, {
+      name,
+      hint: `give ${choices?.map(quote).join(" or ") ?? `a ${wanted}`}`,
+    });
   }
-}
-
-function wrong(name: string, value: unknown, hint: string): TensorjarError {
-  return new TensorjarError("invalid-argument", `${name} is ${describe(value)}`, { name, hint });
 }

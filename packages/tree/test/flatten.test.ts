@@ -384,3 +384,8 @@ test("memory that was transferred is told", async () => {
     names: ["detached"],
   });
 });
+
+test("options called as what every object has are options unknown", () => {
+  const options = Object.fromEntries(["__proto__", "constructor", "toString"].map((k) => [k, 1]));
+  expect([...flattenTree({ w: zeros([1]) }, options).keys()]).toEqual(["w"]);
+});
