@@ -91,7 +91,7 @@ export function checkOption(name: string, actual: unknown, valid: boolean): void
 export function checkDataSize(
   { header, byteLength }: NpyLayout,
   size: number,
-  trailing: "error" | "ignore" = "error",
+  trailing?: "error" | "ignore",
 ): void {
   const { descr, shape, dataOffset } = header;
   const actual = size - dataOffset;
@@ -106,7 +106,7 @@ export function checkDataSize(
         offset: dataOffset + byteLength,
         expected: byteLength,
         actual,
-        hint: "decodeNpySequence reads several arrays",
+        hint: "read them by decodeNpySequence",
       },
     );
   }

@@ -34,7 +34,7 @@ const names =
 /** The codes without a size of those dtypes, in that order, where they mean the same on every platform. */
 const letters = "?bBhHiIqQefdFD";
 const flexible: { readonly [letter: string]: string } = { S: "bytes", U: "string", V: "void" };
-const time = /^(?:(M8|datetime64)|m8|timedelta64)(?:\[(?:(\d*)([YMWDhms]|[munpfa]s)|generic)\])?$/;
+const time = /^(?:(M8|datetime64)|m8|timedelta64)(?:\[(?:(\d*)([YMWDhms]|[munpfa]s)|generic)])?$/;
 const noForm = /^(?:f12|f16|c24|c32|[gG]|T\d*|StringDType.*)$/;
 
 /** The element type of a header's descr. Throws `invalid-dtype`, `unsupported`, `invalid-header`, `duplicate-name`. */
@@ -53,21 +53,16 @@ export function swapSize(dtype: string, itemSize: number): number {
 function scalarType(descr: string): ElementType {
   const [, order = "", code = ""] = /^([<>=|]?)(.*)/s.exec(descr) ?? [];
   const [span, date, factor, base = ""] = time.exec(code) ?? [];
-  const [, letter = "", size] = /^([SUV])(\d*)$/.exec(code) ?? [];
-  const sized = code.replace(/^([iufc])0+(?=\d)/, "$1"); // NumPy reads f04 as f4
+  const [, kind = "", size] = /^([biufcSUV])(\d*)$/.exec(code) ?? [];
+  const isSized = (name: string): boolean => name[0] === kind && sizeOf(name) === Number(size);
   const name =
     descr === "bfloat16"
       ? descr
-      : names
-          .split(" ")
-          .find(
-            (name, i) =>
-              name === descr || letters[i] === code || name.charAt(0) + sizeOf(name) === sized,
-          );
+      : names.split(" ").find((name, i) => name === descr || letters[i] === code || isSized(name));
   const times = Number(factor || 1);
-  let dtype = flexible[letter] ?? name;
+  let dtype = flexible[kind] ?? name;
   let itemSize = name === undefined ? Number(size) : sizeOf(name);
-  if (letter === "U") itemSize *= 4;
+  if (kind === "U") itemSize *= 4;
   if (span && times <= maxItemSize) {
     dtype = date ? "datetime64" : "timedelta64";
     itemSize = 8;
@@ -76,10 +71,10 @@ function scalarType(descr: string): ElementType {
     const object = /^O\d*$|^object/.test(code);
     throw new TensorjarError(
       object || noForm.test(code) ? "unsupported" : "invalid-dtype",
-      `the descr ${quote(descr)} ${object ? "means Python objects, never unpickled" : "is no portable dtype"}`,
+      `the descr ${quote(descr)} ${object ? "means Python objects" : "is no dtype of .npy"}`,
     );
   }
-  const none = itemSize === 1 || /[SV]/.test(letter);
+  const none = itemSize === 1 || /[SV]/.test(kind);
   return {
     dtype,
     itemSize,
@@ -130,7 +125,7 @@ function structType(list: readonly Literal[]): ElementType {
 function malformed(): TensorjarError {
   return new TensorjarError(
     "invalid-header",
-    "the descr is not a string or a list of fields (name, descr, shape)",
+    "the descr is no string or list of fields (name, descr, shape)",
   );
 }
 

@@ -54,7 +54,7 @@ export function headerEnd(
 ): { version: 1 | 2 | 3; textOffset: number; dataOffset: number; limit: number } {
   if (!magic.startsWith(latin1(start.subarray(0, magic.length)))) {
     const what = otherFormat(latin1(start.subarray(0, 64))) ?? "no known format";
-    throw new TensorjarError("not-this-format", `this is not a NumPy .npy file but ${what}`);
+    throw new TensorjarError("not-this-format", `this is not an .npy file but ${what}`);
   }
   if (start.length < 10) throw cut("header", 10, size);
   const [version, minor] = start.subarray(magic.length);

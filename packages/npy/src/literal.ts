@@ -18,11 +18,11 @@ export type LiteralDict = Map<string, { readonly value: Literal; readonly text: 
 const maxDepth = 200;
 const word = /[\w.]{1,4300}/y;
 
-const integer = /^(?:0x(?:_?[\da-f])+|0o(?:_?[0-7])+|0b(?:_?[01])+|[1-9](?:_?\d)*|0(?:_?0)*)$/i;
+const integer = /^(?:0(?:x(?:_?[\da-f])+|o(?:_?[0-7])+|b(?:_?[01])+|(?:_?0)*)|[1-9](?:_?\d)*)$/i;
 const stringStart = /([ur]?)("""|'''|"|')/iy;
 const escapes = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|.)/gs;
 /** How NumPy 2 prints a scalar: writers that print shapes leave it in them. */
-const numpyScalar = /^(?:np|numpy)\.u?int\d*\(/;
+const numpyScalar = /^(np|numpy)\.u?int\d*\(/;
 /** White space, a line continued on the next, or a comment. */
 const blank = /[ \t\f\n]|\\\n(?!$)|#[^\n]*/y;
 const constants = new Map([
@@ -41,11 +41,13 @@ export function parseLiteral(source: string, longs = false): Literal {
   let at = text.indexOf("\0"); // nowhere in Python's source, not even in a comment
   let depth = 0;
 
-  const unexpected = (): TensorjarError =>
-    new TensorjarError(
-      depth > 1 && numpyScalar.test(text.slice(at, at + 20)) ? "invalid-shape" : "invalid-header",
-      `the header is no Python literal at character ${at}: ${quote(text.slice(at, at + 20))}`,
+  const unexpected = (): TensorjarError => {
+    const rest = text.slice(at, at + 20);
+    return new TensorjarError(
+      depth > 1 && numpyScalar.test(rest) ? "invalid-shape" : "invalid-header",
+      `the header is no Python literal at character ${at}: ${quote(rest)}`,
     );
+  };
 
   const match = (pattern: RegExp): readonly string[] => {
     pattern.lastIndex = at;

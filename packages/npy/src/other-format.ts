@@ -2,8 +2,8 @@
 const formats: readonly (readonly [RegExp, string])[] = [
   [/^PK/, "zip: try decodeNpz"],
   [/^\x1f\x8b/, "gzip"],
-  [/^(\xef\xbb\xbf)?\s*<[!?a-z]/i, "HTML"],
-  [/^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[)/, "JSON"],
+  [/^\s*<[!?a-z]/i, "HTML"],
+  [/^\s*(\{\s*["}]|\[)/, "JSON"],
   [/^version https:\/\/git-lfs/, "a Git LFS pointer: run `git lfs pull`"],
   [/^(\x89HDF|GGUF)/, "HDF5 or GGUF"],
   [/^\x80[\x02-\x05]/, "pickle"],
@@ -12,5 +12,6 @@ const formats: readonly (readonly [RegExp, string])[] = [
 
 /** What a file is whose first bytes are `text` as Latin-1, in words. */
 export function otherFormat(text: string): string | undefined {
-  return formats.find(([pattern]) => pattern.test(text))?.[1];
+  const unmarked = text.replace(/^\xef\xbb\xbf/, "");
+  return formats.find(([pattern]) => pattern.test(unmarked))?.[1];
 }
