@@ -1,6 +1,5 @@
 import { TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
-import { compareNames } from "./compare-names.js";
+import { compareNames, quote } from "@tensorjar/core/codec";
 import type { CheckedEntry } from "./write-plan.js";
 
 /** What a writer does with names that share memory. */

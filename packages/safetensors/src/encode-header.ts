@@ -1,6 +1,5 @@
 import { type Bytes, type Named, TensorjarError } from "@tensorjar/core";
-import { allocate, describe, namedEntries, quote } from "@tensorjar/core/codec";
-import { compareNames } from "./compare-names.js";
+import { allocate, compareNames, describe, namedEntries, quote } from "@tensorjar/core/codec";
 import { headerName } from "./dtype-names.js";
 import { maxHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";

@@ -1,7 +1,6 @@
 import { type Bytes, byteLength, type DType, type Named, type Tensor } from "@tensorjar/core";
-import { checkTensor, namedEntries } from "@tensorjar/core/codec";
+import { checkTensor, compareNames, namedEntries } from "@tensorjar/core/codec";
 import { type AliasMode, dropAliases } from "./aliases.js";
-import { compareNames } from "./compare-names.js";
 import { dtypeRank, headerName } from "./dtype-names.js";
 import { encodeSafetensorsHeader } from "./encode-header.js";
 import type { SafetensorsInfo } from "./header-parser.js";

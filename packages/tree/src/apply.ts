@@ -1,7 +1,7 @@
-import { type Problem, type Tensor, TensorjarError } from "@tensorjar/core";
+import type { Problem, Tensor, TensorjarError } from "@tensorjar/core";
 import { describe, tensorBytes } from "@tensorjar/core/codec";
 import type { LeafAdapter } from "./leaf.js";
-import { at } from "./path.js";
+import { at, treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
 import type { Frame } from "./visit.js";
 
@@ -69,10 +69,11 @@ function checkOutcome(outcome: unknown, path: string): void {
     outcome !== null &&
     ("replace" in outcome || ("undo" in outcome && typeof outcome.undo === "function"));
   if (said) return;
-  throw new TensorjarError(
+  throw treeError(
     "invalid-argument",
-    `the adapter of ${at(path)} returned ${describe(outcome)} from write`,
-    { path, hint: "return { undo() } or { replace: leaf }; a write cannot be asynchronous" },
+    path,
+    `has an adapter whose write returned ${describe(outcome)}`,
+    "return { undo() } or { replace: leaf }; a write cannot be asynchronous",
   );
 }
 
@@ -146,10 +147,11 @@ function checkApart(group: Fill[]): void {
         byteLength === before.byteLength &&
         equalBytes(last.from, fill.from);
       if (!same) {
-        throw new TensorjarError(
+        throw treeError(
           "path-conflict",
-          `${at(last.path)} and ${at(fill.path)} share memory, but the file has different values for them`,
-          { path: fill.path, hint: 'use assign: "replace" to give each its own' },
+          fill.path,
+          `shares memory with ${at(last.path)}, but the file has different values for them`,
+          'use assign: "replace" to give each its own',
         );
       }
     }

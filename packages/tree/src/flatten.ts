@@ -1,7 +1,7 @@
 import { type Tensor, TensorjarError } from "@tensorjar/core";
-import { checkTensor } from "@tensorjar/core/codec";
+import { checkTensor, compareNames } from "@tensorjar/core/codec";
 import type { LeafAdapter } from "./leaf.js";
-import { at, byCodePoint } from "./path.js";
+import { at } from "./path.js";
 import { type TreeOptions, walk } from "./visit.js";
 
 /**
@@ -58,7 +58,7 @@ function collect<T>(
     },
   });
   if (options.order !== "sorted") return flat;
-  return new Map([...flat].sort(([a], [b]) => byCodePoint(a, b)));
+  return new Map([...flat].sort(([a], [b]) => compareNames(a, b)));
 }
 
 /** What `isLeaf` claims and is no tensor passes through as it is, for the caller to deal with. */

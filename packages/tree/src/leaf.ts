@@ -1,4 +1,4 @@
-import { type DType, type Tensor, TensorjarError, type TensorOf } from "@tensorjar/core";
+import type { DType, Tensor, TensorjarError, TensorOf } from "@tensorjar/core";
 import {
   checkTensor,
   classTag,
@@ -7,7 +7,7 @@ import {
   nativeDType,
   toBytes,
 } from "@tensorjar/core/codec";
-import { at } from "./path.js";
+import { treeError } from "./path.js";
 
 /** What a leaf is to a model: any array, a parameter that training updates, or state that is only saved and loaded. */
 export type LeafKind = "array" | "parameter" | "buffer";
@@ -110,10 +110,11 @@ export function asTensor(x: unknown, path: string): Tensor | undefined {
   if (ArrayBuffer.isView(x)) return typedTensor(x, path);
   if (!claimsTensor(x)) return undefined;
   if (!ArrayBuffer.isView(x.data) && !isPlain(x)) {
-    throw new TensorjarError(
+    throw treeError(
       "invalid-argument",
-      `${at(path)} is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
-      { path, hint: "give the adapter of its library in `adapters`" },
+      path,
+      `is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
+      "give the adapter of its library in `adapters`",
     );
   }
   checkTensor(x, path);
@@ -136,10 +137,11 @@ function checkContiguous(
     expected *= dim;
   }
   if (contiguous || expected === 0) return;
-  throw new TensorjarError(
+  throw treeError(
     "invalid-argument",
-    `${at(path)} is a view with strides and not in C order`,
-    { path, hint: "copy it to C order, or give an adapter that does" },
+    path,
+    "is a view with strides and not in C order",
+    "copy it to C order, or give an adapter that does",
   );
 }
 
@@ -166,12 +168,10 @@ export function isOpaque(x: object): boolean {
 }
 
 export function notATree(x: unknown, path: string): TensorjarError {
-  return new TensorjarError(
+  return treeError(
     "invalid-argument",
-    `${at(path)} is ${describe(x)}, which is neither an array of numbers nor a node of a tree`,
-    {
-      path,
-      hint: "a tree is made of objects, arrays and Maps, with tensors or typed arrays as leaves",
-    },
+    path,
+    `is ${describe(x)}, neither an array of numbers nor a node of a tree`,
+    "a tree is made of objects, arrays and Maps, with tensors or typed arrays as leaves",
   );
 }

@@ -19,7 +19,7 @@ import {
 import { type Assignment, apply, isWritable, readOnlyProblem } from "./apply.js";
 import { duplicate } from "./flatten.js";
 import { bareLike, type LeafAdapter, likeLeaf } from "./leaf.js";
-import { at } from "./path.js";
+import { treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
 import { type Frame, type TreeOptions, walk } from "./visit.js";
 
@@ -179,10 +179,11 @@ function described(
   adapter: LeafAdapter | undefined,
 ): { readonly dtype: DType; readonly shape: readonly number[] } {
   if (adapter !== undefined) return { dtype: adapter.dtype(value), shape: adapter.shape(value) };
-  throw new TensorjarError(
+  throw treeError(
     "invalid-argument",
-    `${at(path)} is a leaf by \`isLeaf\`, but no tensor, and cannot be loaded`,
-    { path, hint: "give an adapter for it in `adapters`" },
+    path,
+    "is a leaf by `isLeaf`, but no tensor, and cannot be loaded",
+    "give an adapter for it in `adapters`",
   );
 }
 

@@ -1,5 +1,5 @@
-import { type Tensor, TensorjarError } from "@tensorjar/core";
-import { classTag, describe } from "@tensorjar/core/codec";
+import type { Tensor, TensorjarError } from "@tensorjar/core";
+import { classTag, compareNames, describe } from "@tensorjar/core/codec";
 import {
   asTensor,
   isOpaque,
@@ -10,7 +10,7 @@ import {
   notATree,
 } from "./leaf.js";
 import { checkOptions } from "./options.js";
-import { at, byCodePoint, maxDepth, tooDeep } from "./path.js";
+import { at, maxDepth, tooDeep, treeError } from "./path.js";
 
 /**
  * The method by which a class says what is in it: `[treeNode]()` returns an object, array or Map that is walked
@@ -105,10 +105,12 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
     const path = parent === undefined ? prefix : parent.base + key;
     if (stack.length > maxDepth) throw tooDeep(path);
     if (key === "" && stack.length === 1) {
-      throw new TensorjarError("invalid-name", "the root of the tree has an empty key", {
-        name: key,
-        hint: "its path would be that of the root itself",
-      });
+      throw treeError(
+        "invalid-name",
+        "",
+        "has an empty key",
+        "its path would be that of the root itself",
+      );
     }
     const tensor = adapter === undefined ? asTensor(value, path) : undefined;
     if (claimed || tensor !== undefined) {
@@ -129,10 +131,11 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
   function enter(node: object, path: string, parent: Frame | undefined, key: string): void {
     for (const ancestor of stack) {
       if (ancestor.node === node) {
-        throw new TensorjarError(
+        throw treeError(
           "path-conflict",
-          `the tree holds itself: ${at(path)} is the same object as ${at(ancestor.path)}`,
-          { path, hint: "a tree has no cycles" },
+          path,
+          `is the same object as ${at(ancestor.path)}, which holds it`,
+          "a tree has no cycles",
         );
       }
     }
@@ -149,7 +152,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
       throw notATree(fields, path);
     const map = simple ? undefined : asMap(fields);
     const keys = map === undefined ? Object.keys(fields as Fields) : mapKeys(map, path);
-    if (order === "sorted") keys.sort(byCodePoint);
+    if (order === "sorted") keys.sort(compareNames);
     const inOrder = map === undefined && order !== "sorted";
     const frame: Frame = {
       node,
@@ -203,10 +206,11 @@ function mapKeys(map: Map<unknown, unknown>, path: string): string[] {
   const keys: string[] = [];
   for (const key of map.keys()) {
     if (typeof key !== "string") {
-      throw new TensorjarError(
+      throw treeError(
         "invalid-name",
-        `a key of the Map at ${at(path)} is ${describe(key)}, not a string`,
-        { path, hint: "use strings as the keys of Maps in a tree" },
+        path,
+        `is a Map with the key ${describe(key)}`,
+        "use strings as the keys of Maps in a tree",
       );
     }
     keys.push(key);
@@ -215,14 +219,14 @@ function mapKeys(map: Map<unknown, unknown>, path: string): string[] {
 }
 
 function lost(value: unknown, path: string): TensorjarError {
-  return new TensorjarError(
+  const integer = typeof value === "bigint" || Number.isInteger(value);
+  const dtype = typeof value === "boolean" ? "bool" : integer ? "int64" : "float64";
+  const text = typeof value === "bigint" ? `${value}n` : String(value);
+  return treeError(
     "invalid-argument",
-    `${at(path)} is the ${typeof value} ${String(value)}, which no tensor file holds`,
-    {
-      path,
-      actual: value,
-      hint: `make it a tensor, such as tensor(${typeof value === "bigint" ? `${value}n, [], "int64"` : `${String(value)}, [], ${typeof value === "boolean" ? '"bool"' : Number.isInteger(value) ? '"int64"' : '"float64"'}`}), or leave such values out with statics: "skip"`,
-    },
+    path,
+    `is the ${typeof value} ${text}, which no tensor file holds`,
+    `make it tensor(${text}, [], "${dtype}"), or leave such values out with statics: "skip"`,
   );
 }
 
