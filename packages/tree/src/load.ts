@@ -19,6 +19,7 @@ import {
 import { type Assignment, apply, isWritable, readOnlyProblem } from "./apply.js";
 import { duplicate } from "./flatten.js";
 import { bareLike, type LeafAdapter, likeLeaf } from "./leaf.js";
+import { checkOptions } from "./options.js";
 import { treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
 import { type Frame, type TreeOptions, walk } from "./visit.js";
@@ -70,6 +71,7 @@ export function plan(
   options: LoadOptions,
   inPlace: boolean,
 ): { assignments: Assignment[]; report: LoadReport } {
+  checkOptions(options);
   const strict = options.mode !== "partial";
   const copy = options.assign === "copy";
   const { tensors, names } = byTreePath(flat, options.rename);

@@ -13,6 +13,7 @@ test("an option that means nothing is refused by name, and nothing is loaded", a
     { statics: "drop" },
     { isLeaf: 5 },
     { ignore: 5 },
+    { rename: 5 },
     { prefix: 5 },
     { adapters: 5 },
   ]) {
