@@ -14,6 +14,7 @@ class WatchedPromise<T> extends Promise<T> {
   }
 
   watched = false;
+  failed = false;
   snapshotted: Promise<void> = Promise.resolve();
   onWatched: (() => void) | undefined;
 
@@ -39,20 +40,36 @@ export class Failures {
     if (unseen !== undefined) throw unseen.error;
   }
 
-  /** `work` as what `save` returns. A failure is kept here until the promise, or this object, is asked for it. */
+  /**
+   * `work` as what `save` returns. A failure is kept here until the promise, or this object, is asked for it; that of
+   * copying the state, which `snapshotted` rejects with too, until either is.
+   */
   watch(work: Promise<CheckpointInfo>, snapshotted: Promise<void>): Saving {
-    const saving = new WatchedPromise<CheckpointInfo>((resolve, reject) => {
-      work.then(resolve, (error: unknown) => {
-        if (!saving.watched) this.#unseen ??= { error, of: saving };
+    const seen = (): void => {
+      if (this.#unseen?.of === saving) this.#unseen = undefined;
+    };
+    const copied = new WatchedPromise<void>((resolve, reject) => {
+      snapshotted.then(resolve, (error: unknown) => {
+        copied.failed = true;
+        if (copied.watched) seen();
         reject(error);
       });
     });
-    saving.snapshotted = snapshotted;
-    snapshotted.catch(() => {}); // the save itself rejects too
-    saving.onWatched = () => {
-      if (this.#unseen?.of === saving) this.#unseen = undefined;
+    copied.onWatched = () => {
+      if (copied.failed) seen();
     };
-    Promise.prototype.then.call(saving, undefined, () => {}); // no unhandled rejection: see `throwUnseen`
+    const saving = new WatchedPromise<CheckpointInfo>((resolve, reject) => {
+      work.then(resolve, (error: unknown) => {
+        const awaited = saving.watched || (copied.failed && copied.watched);
+        if (!awaited) this.#unseen ??= { error, of: saving };
+        reject(error);
+      });
+    });
+    saving.snapshotted = copied;
+    saving.onWatched = seen;
+    for (const promise of [saving, copied]) {
+      Promise.prototype.then.call(promise, undefined, () => {}); // no unhandled rejection: see `throwUnseen`
+    }
     return saving;
   }
 }

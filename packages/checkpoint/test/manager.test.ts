@@ -287,6 +287,21 @@ describe("a save in the background", () => {
     await checkpoints.save(stateAt(2));
   });
 
+  test("tells a state that cannot be copied once, to whoever awaits its copy", async () => {
+    const bad = () => ({ ...stateAt(1), step: -1 });
+    const checkpoints = openCheckpoints(memoryStore());
+    await expectError(() => checkpoints.save(bad()).snapshotted, { code: "invalid-argument" });
+    expect((await checkpoints.save(stateAt(2))).step).toBe(2);
+    const late = checkpoints.save(bad());
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await expectError(() => late.snapshotted, { code: "invalid-argument" });
+    await checkpoints.flush();
+    checkpoints.save(bad());
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await expectError(() => checkpoints.save(stateAt(3)), { code: "invalid-argument" });
+    await checkpoints.close();
+  });
+
   test("fails for a state that cannot be saved, before anything is written", async () => {
     const store = memoryStore();
     const checkpoints = openCheckpoints(store);
