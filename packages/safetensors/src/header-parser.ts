@@ -20,6 +20,13 @@ export interface ParsedHeader {
 const twice = "is there twice";
 
 /**
+ * A tensor as every writer writes it, without white space. The engine reads it as a whole, which in a process that has
+ * just started is ten times as fast as byte by byte; anything else, and all that is wrong, is left to the reader.
+ */
+const usual =
+  /\{"dtype":"(\w+)","shape":\[((?:(?:0|[1-9]\d{0,14})(?:,(?:0|[1-9]\d{0,14}))*)?)\],"data_offsets":\[(0|[1-9]\d{0,14}),(0|[1-9]\d{0,14})\]\}/y;
+
+/**
  * Parses the JSON of a header, which starts at byte 8 of its file.
  * Throws `invalid-utf8`, then `invalid-header` for any fault of form, then `duplicate-name`, then `invalid-dtype`.
  */
@@ -60,6 +67,25 @@ export function parseHeader(bytes: Uint8Array): ParsedHeader {
     if (before !== undefined) throw json.error("invalid-header", twice);
   };
   const text = (key: string): void => add(metadata, key, json.string());
+  let sizes = "";
+  let sized: readonly number[] = [];
+  let last = "0";
+  /** Neighbours often share a shape, and one begins where the one before ends. */
+  const isUsual = (): boolean => {
+    const found = json.match(usual);
+    if (found === null) return false;
+    type = found[1] as string; // every group is in every match
+    const dims = found[2] as string;
+    const from = found[3] as string;
+    const to = found[4] as string;
+    if (dims !== sizes) sized = dims === "" ? [] : dims.split(",").map(Number);
+    sizes = dims;
+    shape = sized.slice();
+    begin = from === last ? end : Number(from);
+    last = to;
+    end = Number(to);
+    return true;
+  };
 
   json.object((name) => {
     if (name === "__metadata__") {
@@ -70,7 +96,7 @@ export function parseHeader(bytes: Uint8Array): ParsedHeader {
       return;
     }
     type = shape = begin = undefined;
-    json.object(field);
+    if (!isUsual()) json.object(field);
     if (type === undefined || shape === undefined || begin === undefined) {
       const missing = [
         type === undefined && "no dtype",

@@ -25,6 +25,8 @@ export interface JsonReader {
   integers(into: number[]): number;
   /** `member` is called with each name, and reads the value. */
   object(member: (name: string) => void): void;
+  /** What a sticky pattern finds where the reader stands, and what it then has passed. */
+  match(pattern: RegExp): RegExpExecArray | null;
   /** Reads any value and returns its text. */
   skip(): string;
 }
@@ -48,6 +50,8 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
     }
     text = decode(bytes, "latin1");
   }
+  /** Without escapes and control characters a string ends at the next quote, which the engine finds. */
+  const simple = !/[^ -[\]-~]/.test(text);
   let at = 0;
   /** The names that lead to where the reader is; containers without one yet are there too. */
   const path: (string | undefined)[] = [];
@@ -90,7 +94,7 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
   const string = (): string => {
     take(QUOTE, "a string");
     const start = at;
-    let end = start;
+    let end = simple ? Math.max(text.indexOf('"', start), start) : start;
     let plain = true;
     for (; ; end++) {
       const byte = end < bytes.length ? (bytes[end] as number) : 0; // end is within bytes
@@ -183,6 +187,12 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
       return count;
     },
     object: (member) => container(OBJECT, member),
+    match(pattern) {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (found) at = pattern.lastIndex;
+      return found;
+    },
     skip,
   };
 }
