@@ -1,7 +1,6 @@
 import { TensorjarError } from "@tensorjar/core";
 import { crc32, quote } from "@tensorjar/core/codec";
 import { sortedNames } from "./order.js";
-import { pieceBytes, type Turns } from "./turn.js";
 
 /** What a header says of a tensor. */
 interface Described {
@@ -25,17 +24,6 @@ export function headSum(
     return [name, info?.dtype, info?.shape];
   });
   return crc32(new TextEncoder().encode(JSON.stringify(pairs) + JSON.stringify(infos)));
-}
-
-/** The CRC-32 of a tensor's bytes (after others that sum to `seed`), in steps that let other work on the thread through. */
-export async function tensorSum(bytes: Uint8Array, turns: Turns, seed = 0): Promise<number> {
-  let sum = seed;
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    const piece = bytes.subarray(at, at + pieceBytes);
-    await turns.take(piece.length);
-    sum = crc32(piece, sum);
-  }
-  return sum;
 }
 
 /** The checksums as the metadata hold them: the head's, then each tensor's by name. */

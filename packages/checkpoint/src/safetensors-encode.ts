@@ -1,12 +1,12 @@
 import type { Bytes, Chunks } from "@tensorjar/core";
-import { tensorBytes } from "@tensorjar/core/codec";
+import { crc32InTurns, Turns, tensorBytes } from "@tensorjar/core/codec";
 import { safetensorsChunks } from "@tensorjar/safetensors";
-import { headSum, sumsText, tensorSum } from "./checksums.js";
+import { headSum, sumsText } from "./checksums.js";
 import { headMetadata, namedTensors } from "./layout.js";
 import { sortedNames } from "./order.js";
 import { type Snapshot, type SnapshotOptions, toSnapshot } from "./snapshot.js";
 import type { TrainingState } from "./state.js";
-import { pieces, Turns } from "./turn.js";
+import { pieces } from "./turn.js";
 
 /**
  * The file of a state or a snapshot. Its length and its header are fixed at once; the checksums, which stand in the
@@ -34,7 +34,7 @@ export function encodeCheckpoint(
     const sums: number[] = [];
     for (const name of names) {
       const tensor = tensors.get(name);
-      if (tensor !== undefined) sums.push(await tensorSum(tensorBytes(tensor), turns));
+      if (tensor !== undefined) sums.push(await crc32InTurns(tensorBytes(tensor), turns));
     }
     const text = new TextEncoder().encode(sumsText(head, sums));
     yield* pieces(overwritten(file.chunks, sumsOffset(snapshot.configText), text), turns);

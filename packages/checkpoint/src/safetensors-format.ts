@@ -1,12 +1,11 @@
 import { byteLength, type SourceLike, type Tensor, type TensorInfo } from "@tensorjar/core";
-import { tensorBytes } from "@tensorjar/core/codec";
+import { crc32InTurns, Turns, tensorBytes } from "@tensorjar/core/codec";
 import { openSafetensors, type SafetensorsFile } from "@tensorjar/safetensors";
 import { assemble, checkNames, type Head, readHead, readVersion } from "./assemble.js";
-import { statedSums, tensorSum } from "./checksums.js";
+import { statedSums } from "./checksums.js";
 import type { CheckpointFormat, CheckpointSummary } from "./format.js";
 import { encodeCheckpoint } from "./safetensors-encode.js";
 import { withSource } from "./source.js";
-import { Turns } from "./turn.js";
 
 /**
  * Checkpoints as safetensors files that any safetensors reader opens, with a CRC-32 of the header and of every tensor.
@@ -22,7 +21,7 @@ export const safetensorsCheckpoint: CheckpointFormat = {
       const tensors = new Map<string, Tensor>();
       const turns = new Turns();
       for await (const [name, tensor] of file.entries()) {
-        sums?.check(name, await tensorSum(tensorBytes(tensor), turns));
+        sums?.check(name, await crc32InTurns(tensorBytes(tensor), turns));
         tensors.set(name, tensor);
       }
       return assemble(head, tensors);
@@ -42,7 +41,7 @@ export function verifySafetensors(source: SourceLike): Promise<CheckpointSummary
     const turns = new Turns();
     for (const name of file.names) {
       let sum = 0;
-      for await (const chunk of file.chunks(name)) sum = await tensorSum(chunk, turns, sum);
+      for await (const chunk of file.chunks(name)) sum = await crc32InTurns(chunk, turns, sum);
       sums?.check(name, sum);
     }
     return summary(file, head, bytes.size);

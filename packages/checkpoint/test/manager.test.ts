@@ -11,9 +11,9 @@ import {
   takeSnapshot,
   tensor,
 } from "@tensorjar/checkpoint";
+import { nextTurn } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
 import { expectError, random } from "../../../tooling/testing.js";
-import { nextTurn } from "../src/turn.js";
 import { faultyStore, gatedStore } from "./faulty-store.js";
 import { adamState, content, copyOf, gather } from "./support.js";
 
@@ -349,40 +349,50 @@ describe("a save in the background", () => {
     }
   });
 
-  test("handles at most 8 MiB in one step of the thread, in chunks of at most that", async () => {
-    let turn = 0;
-    let running = true;
-    const tick = (): void => {
-      turn++;
-      if (running) void nextTurn().then(tick);
-    };
-    tick();
-    const byTurn = new Map<number, number>();
-    let largest = 0;
-    let total = 0;
-    const store: Store = {
-      ...memoryStore(),
-      async put(_, chunks) {
-        for await (const chunk of chunks) {
-          byTurn.set(turn, (byTurn.get(turn) ?? 0) + chunk.length);
-          largest = Math.max(largest, chunk.length);
-          total += chunk.length;
-        }
-        return {};
-      },
-      lock: async () => ({ release: async () => {} }),
-    };
-    const params = {
-      large: tensor(new Float32Array(5 << 20)),
-      many: Array.from({ length: 30 }, () => tensor(new Uint8Array(1 << 20))),
-    };
-    const checkpoints = openCheckpoints(store);
-    await checkpoints.save({ params, optimizers: {}, step: 1 });
-    running = false;
-    expect(total).toBeGreaterThan(50 << 20);
-    expect(largest).toBeLessThanOrEqual(8 << 20);
-    expect(Math.max(...byTurn.values())).toBeLessThanOrEqual(8 << 20);
-  });
+  test.each([
+    ["safetensors", safetensorsCheckpoint],
+    ["npz", npzCheckpoint],
+  ])(
+    "handles at most 8 MiB in one step of the thread, in chunks of at most that: %s",
+    async (_, format) => {
+      let turn = 0;
+      let running = true;
+      const tick = (): void => {
+        turn++;
+        if (running) void nextTurn().then(tick);
+      };
+      tick();
+      const byTurn = new Map<number, number>();
+      let largest = 0;
+      let total = 0;
+      const store: Store = {
+        ...memoryStore(),
+        async put(_, chunks) {
+          for await (const chunk of chunks) {
+            byTurn.set(turn, (byTurn.get(turn) ?? 0) + chunk.length);
+            largest = Math.max(largest, chunk.length);
+            total += chunk.length;
+          }
+          return {};
+        },
+        lock: async () => ({ release: async () => {} }),
+      };
+      const params = {
+        large: tensor(new Float32Array(5 << 20)),
+        many: Array.from({ length: 30 }, () => tensor(new Uint8Array(1 << 20))),
+      };
+      const names = {
+        toFile: (path: string) => path.replaceAll(".", "_"),
+        toTree: (name: string) => name.replaceAll("_", "."),
+      };
+      const checkpoints = openCheckpoints(store, { format, names });
+      await checkpoints.save({ params, optimizers: {}, step: 1 });
+      running = false;
+      expect(total).toBeGreaterThan(50 << 20);
+      expect(largest).toBeLessThanOrEqual(8 << 20);
+      expect(Math.max(...byTurn.values())).toBeLessThanOrEqual(8 << 20);
+    },
+  );
 });
 
 describe("recovery", () => {

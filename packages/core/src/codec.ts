@@ -19,3 +19,4 @@ export {
   tensorFromBytes,
   toBytes,
 } from "./tensor.js";
+export { crc32InTurns, nextTurn, pieceBytes, Turns } from "./turn.js";

@@ -102,11 +102,15 @@ function memberName(name: string): Uint8Array {
 }
 
 /** A member of its content as it is, or deflated into `parts`. */
-export function packed({ nameBytes, size, pieces }: Unpacked, parts?: Uint8Array[]): PackedMember {
+export function packed(
+  { nameBytes, size, pieces }: Unpacked,
+  crc32: number,
+  parts?: Uint8Array[],
+): PackedMember {
   return {
     nameBytes,
     method: parts ? 8 : 0,
-    crc32: crcOf(pieces),
+    crc32,
     size,
     compressedSize: parts ? totalLength(parts) : size,
     pieces: parts ?? pieces,
@@ -130,7 +134,11 @@ export function encodeNpz(arrays: Named<NpyArray>, options: NpzWriteOptions = {}
   for (const [name, array] of namedEntries(arrays, "arrays")) {
     const content = unpacked(name, array, settings);
     const { deflate, level } = settings;
-    const member = packed(content, deflate ? deflateSync(content.pieces, level) : undefined);
+    const member = packed(
+      content,
+      crcOf(content.pieces),
+      deflate ? deflateSync(content.pieces, level) : undefined,
+    );
     pieces.push(writer.add(member), ...member.pieces);
   }
   return join(pieces.concat(writer.end()));

@@ -1,5 +1,12 @@
 import { type Bytes, type Named, type SinkLike, TensorjarError } from "@tensorjar/core";
-import { describe, inOrder, namedEntries, writeChunks } from "@tensorjar/core/codec";
+import {
+  crc32InTurns,
+  describe,
+  inOrder,
+  namedEntries,
+  Turns,
+  writeChunks,
+} from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { deflate } from "#deflate";
 import { archiveWriter, join, type PackedMember } from "./archive.js";
@@ -54,11 +61,15 @@ function isAsync(arrays: NpzArrays): arrays is AsyncIterable<readonly [string, N
   return typeof arrays === "object" && arrays !== null && Symbol.asyncIterator in arrays;
 }
 
+/** Sums and deflates a member in steps that let other work on the thread through. */
 async function pack(
   content: Unpacked,
   { deflate: deflates, level }: WriteSettings,
 ): Promise<PackedMember> {
-  return packed(content, deflates ? await deflate(content.pieces, level) : undefined);
+  const turns = new Turns();
+  let crc32 = 0;
+  for (const piece of content.pieces) crc32 = await crc32InTurns(piece, turns, crc32);
+  return packed(content, crc32, deflates ? await deflate(content.pieces, level) : undefined);
 }
 
 /** Members whose arrays are all at hand; several are deflated at once. */
