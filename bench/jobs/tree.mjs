@@ -28,12 +28,16 @@ export function load({ leaves }) {
   return { run: () => loadTree(tree, file) };
 }
 
-/** The least that flattening can cost: the names are ready. */
+/** The least that flattening can cost: the names are ready, and as new to every Map as the paths of a tree are. */
 export function fill({ leaves }) {
   const entries = [...flattenTree(model(leaves))];
-  const names = entries.map(([name]) => name);
+  const text = JSON.stringify(entries.map(([name]) => name));
   const tensors = entries.map(([, tensor]) => tensor);
+  let names;
   return {
+    before() {
+      names = JSON.parse(text);
+    },
     run() {
       const map = new Map();
       for (let i = 0; i < names.length; i++) map.set(names[i], tensors[i]);

@@ -19,12 +19,9 @@ export interface ParsedHeader {
 
 const twice = "is there twice";
 
-/**
- * A tensor as every writer writes it, without white space. The engine reads it as a whole, which in a process that has
- * just started is ten times as fast as byte by byte; anything else, and all that is wrong, is left to the reader.
- */
+/** A tensor as most writers write it; anything else, and all that is wrong, is left to the reader. */
 const usual =
-  /\{"dtype":"(\w+)","shape":\[((?:(?:0|[1-9]\d{0,14})(?:,(?:0|[1-9]\d{0,14}))*)?)\],"data_offsets":\[(0|[1-9]\d{0,14}),(0|[1-9]\d{0,14})\]\}/y;
+  /\{"dtype":"(\w{1,20})","shape":\[((?:(?:0|[1-9]\d{0,14})(?:,(?:0|[1-9]\d{0,14})){0,63})?)\],"data_offsets":\[(0|[1-9]\d{0,14}),(0|[1-9]\d{0,14})\]\}/y;
 
 /**
  * Parses the JSON of a header, which starts at byte 8 of its file.
@@ -70,6 +67,7 @@ export function parseHeader(bytes: Uint8Array): ParsedHeader {
   let sizes = "";
   let sized: readonly number[] = [];
   let last = "0";
+  let lastEnd = 0;
   /** Neighbours often share a shape, and one begins where the one before ends. */
   const isUsual = (): boolean => {
     const found = json.match(usual);
@@ -81,9 +79,9 @@ export function parseHeader(bytes: Uint8Array): ParsedHeader {
     if (dims !== sizes) sized = dims === "" ? [] : dims.split(",").map(Number);
     sizes = dims;
     shape = sized.slice();
-    begin = from === last ? end : Number(from);
+    begin = from === last ? lastEnd : Number(from);
     last = to;
-    end = Number(to);
+    lastEnd = end = Number(to);
     return true;
   };
 

@@ -13,6 +13,8 @@ const OBJECT = 0x7b;
 /** Containers inside one another, as serde_json allows them. */
 const maxDepth = 127;
 const word = /true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+/** The rest of a string without escapes: in a process that has just started, ten times as fast as byte by byte. */
+const plain = /[ !#-[\]-~]{0,999}"/y; // bounded: without, a long one overflows the stack of patterns
 const goodString = "a string without control characters, unknown escapes and lone surrogates";
 
 export interface JsonReader {
@@ -50,8 +52,6 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
     }
     text = decode(bytes, "latin1");
   }
-  /** Without escapes and control characters a string ends at the next quote, which the engine finds. */
-  const simple = !/[^ -[\]-~]/.test(text);
   let at = 0;
   /** The names that lead to where the reader is; containers without one yet are there too. */
   const path: (string | undefined)[] = [];
@@ -94,17 +94,18 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
   const string = (): string => {
     take(QUOTE, "a string");
     const start = at;
-    let end = simple ? Math.max(text.indexOf('"', start), start) : start;
-    let plain = true;
+    plain.lastIndex = start;
+    let end = plain.test(text) ? plain.lastIndex - 1 : start;
+    let ascii = true;
     for (; ; end++) {
       const byte = end < bytes.length ? (bytes[end] as number) : 0; // end is within bytes
       if (byte === QUOTE) break;
       if (byte < 0x20) expected(goodString, end);
       if (byte === BACKSLASH) end++;
-      if (byte === BACKSLASH || byte > 0x7f) plain = false;
+      if (byte === BACKSLASH || byte > 0x7f) ascii = false;
     }
     at = end + 1;
-    if (!plain) return unescaped(start, end);
+    if (!ascii) return unescaped(start, end);
     const length = end - start;
     if (length > 12) return text.slice(start, end);
     const slot = ((bytes[start] as number) + length) & 31; // there is a quote at least
