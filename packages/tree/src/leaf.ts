@@ -91,16 +91,6 @@ export function bareLike(tensor: Tensor, old: ArrayBufferView): Tensor | ArrayBu
   return nativeDType(classTag(data)) === dtype ? data : tensor;
 }
 
-/** Whether an object says it is a tensor; then it must be a right one. A node may have such fields too, if `data` is a node. */
-function claimsTensor(x: object): x is Tensor {
-  if (!("dtype" in x && "shape" in x && "data" in x)) return false;
-  if (typeof x.dtype !== "string") return false;
-  return (
-    ArrayBuffer.isView(x.data) ||
-    (Array.isArray(x.shape) && (typeof x.data !== "object" || Array.isArray(x.data)))
-  );
-}
-
 /**
  * The tensor that `x` is: itself, or a view of a typed array; `undefined` for anything else.
  * Throws what {@link checkTensor} throws for what claims to be a tensor and is none.
@@ -108,18 +98,34 @@ function claimsTensor(x: object): x is Tensor {
 export function asTensor(x: unknown, path: string): Tensor | undefined {
   if (typeof x !== "object" || x === null) return undefined;
   if (ArrayBuffer.isView(x)) return typedTensor(x, path);
-  if (!claimsTensor(x)) return undefined;
-  if (!ArrayBuffer.isView(x.data) && !isPlain(x)) {
-    throw treeError(
-      "invalid-argument",
-      path,
-      `is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
-      "give the adapter of its library in `adapters`",
-    );
+  const { dtype, shape, data, stride, strides }: Claim = x;
+  if (typeof dtype !== "string" || !("shape" in x && "data" in x)) return undefined;
+  if (!ArrayBuffer.isView(data)) {
+    // A node may have such fields too, if `data` is a node.
+    if (!Array.isArray(shape) || (typeof data === "object" && !Array.isArray(data)))
+      return undefined;
+    if (!isPlain(x)) {
+      throw treeError(
+        "invalid-argument",
+        path,
+        `is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
+        "give the adapter of its library in `adapters`",
+      );
+    }
   }
   checkTensor(x, path);
-  if ("stride" in x || "strides" in x) checkContiguous(x, path);
-  return x;
+  const tensor = x as Tensor; // as checkTensor has seen
+  if (stride !== undefined || strides !== undefined) checkContiguous(tensor, path);
+  return tensor;
+}
+
+/** What may say that an object is a tensor; then it must be a right one. */
+interface Claim {
+  readonly dtype?: unknown;
+  readonly shape?: unknown;
+  readonly data?: unknown;
+  readonly stride?: unknown;
+  readonly strides?: unknown;
 }
 
 /** Other libraries' views have strides; one that is not C-contiguous would be read in the wrong order. */

@@ -51,8 +51,6 @@ export interface Frame {
   /** The same, when it is a Map. */
   readonly map: Map<string, unknown> | undefined;
   readonly keys: readonly string[];
-  /** By key; read at once: in a tree of 100,000 leaves a fifth of flattening is saved over reading one by one. */
-  readonly values: readonly unknown[];
   readonly path: string;
   /** What the paths of its children begin with. */
   readonly base: string;
@@ -153,13 +151,11 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
     const map = simple ? undefined : asMap(fields);
     const keys = map === undefined ? Object.keys(fields as Fields) : mapKeys(map, path);
     if (order === "sorted") keys.sort(compareNames);
-    const inOrder = map === undefined && order !== "sorted";
     const frame: Frame = {
       node,
       fields: fields as Fields, // any object can be asked for a name
       map: map as Frame["map"], // mapKeys has seen that its keys are strings
       keys,
-      values: inOrder ? Object.values(fields as Fields) : keys.map((name) => read(fields, name)),
       path,
       base: stack.length === 0 && prefix === "" ? "" : `${path}.`,
       plain: simple || map !== undefined || Array.isArray(fields) || isPlain(fields as object),
@@ -180,7 +176,8 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): boole
       continue;
     }
     if (!dotted && key.includes(".")) dotted = true;
-    meet(frame.values[i], frame, key);
+    // One by one: of a node with 100 keys faster than all at once, of small ones hardly slower.
+    meet(frame.map === undefined ? frame.fields[key] : frame.map.get(key), frame, key);
   }
   return dotted;
 }
