@@ -19,17 +19,13 @@ export const maxHeader = 100_000_000;
 /** V8's longest string, the shortest of the engines'. */
 const maxText = 2 ** 29 - 24;
 
-/** Whether a file could start so, told by 9 bytes: then it is no other format, whatever its length looks like. */
-export function startsHeader(head: Uint8Array): boolean {
-  return head[8] === 0x7b && !head.subarray(4, 8).some((byte) => byte !== 0);
-}
-
 /**
- * Where the data of a file of `size` bytes starts, told by its first bytes, all, 4096 or {@link startsHeader}'s.
+ * Where the data of a file of `size` bytes starts, told by its first bytes, all of them or at least 4096.
  * Throws `not-this-format`, `truncated`, `limit-exceeded`, and `invalid-argument` for a limit that is none.
  */
 export function dataStart(head: Uint8Array, size: number, limit: number = maxHeader): number {
-  if (!startsHeader(head)) {
+  // What could start a header is never another format, whatever its length looks like.
+  if (head[8] !== 0x7b || head.subarray(4, 8).some((byte) => byte !== 0)) {
     const other = notThisFormat(head, "safetensors", "a safetensors file");
     if (other) throw other;
   }

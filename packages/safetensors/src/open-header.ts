@@ -1,23 +1,15 @@
 import type { ByteSource, SourceLike } from "@tensorjar/core";
 import { allocate, toSource } from "@tensorjar/core/codec";
 import type { SafetensorsReadOptions } from "./decode.js";
-import {
-  checkSize,
-  dataStart,
-  readHeader,
-  type SafetensorsHeader,
-  startsHeader,
-} from "./header.js";
+import { checkSize, dataStart, readHeader, type SafetensorsHeader } from "./header.js";
 
-/** Bytes of the first read: the header's length and its first character. */
-const firstRead = 9;
-/** Bytes by which another format is told. */
-const otherRead = 4096;
+/** Bytes of the first read: most headers are shorter. */
+const firstRead = 64 << 10;
 
 export type SafetensorsOpenOptions = Pick<SafetensorsReadOptions, "trailing" | "maxHeaderLength">;
 
 /**
- * The header of a source, checked whole, with two reads of just its bytes. When it fails, a source that was given as a promise
+ * The header of a source, checked whole, with at most two reads. When it fails, a source that was given as a promise
  * is closed.
  */
 export async function openHeader(
@@ -28,14 +20,14 @@ export async function openHeader(
   try {
     const { size } = opened;
     let head = await opened.read(0, Math.min(size, firstRead));
-    if (!startsHeader(head)) head = await opened.read(0, Math.min(size, otherRead));
     const start = dataStart(head, size, maxHeaderLength);
-    const whole = allocate(start);
-    whole.set(head.subarray(0, start));
     if (start > head.length) {
+      const whole = allocate(start);
+      whole.set(head);
       whole.set(await opened.read(head.length, start - head.length), head.length);
+      head = whole;
     }
-    const header = readHeader(whole);
+    const header = readHeader(head.subarray(0, start));
     checkSize(header, size, trailing);
     return [opened, header];
   } catch (error) {

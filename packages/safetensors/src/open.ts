@@ -38,7 +38,7 @@ export interface SafetensorsFile extends TensorFile {
 }
 
 /**
- * Opens a safetensors file with two reads, which bring its header and no more, and checks the whole header.
+ * Opens a safetensors file with one read, two when the header is longer than 64 KiB, and checks the whole header.
  * Rejects as {@link decodeSafetensors} throws, and with what the source throws.
  */
 export async function openSafetensors(
