@@ -52,7 +52,8 @@ export async function excessReads(folder) {
   await array.close();
 
   return {
-    "20 tensor": tensor.bytes - header - (1 << 20),
+    // A header is found by one read of 64 KiB, unless it is longer.
+    "20 tensor": Math.max(0, tensor.bytes - Math.max(header, 64 << 10) - (1 << 20)),
     "20 member": Math.max(0, member.bytes - compressedSize - records),
     "20 rows": rows.bytes - expected,
   };
