@@ -34,6 +34,25 @@ describe("a header", () => {
     }
   });
 
+  it("reads entries of the usual form beside others alike, whichever comes first", () => {
+    const unusual = `"e": { "shape":[1], "dtype":"I64", "d\\u0061ta_offsets":[8,16] }`;
+    const usual = entry("u", "F64", [], 0, 8);
+    const other = entry("o", "U8", [4], 16, 20);
+    for (const order of [
+      [unusual, usual, other],
+      [usual, unusual, other],
+      [other, unusual, usual],
+      [other, usual, unusual],
+    ]) {
+      const { tensors } = parse(`{${order.join()}}`);
+      expect([...tensors].map(([name, { begin, end }]) => [name, begin, end])).toEqual([
+        ["u", 0, 8],
+        ["e", 8, 16],
+        ["o", 16, 20],
+      ]);
+    }
+  });
+
   it("gives tensors in the order of the data, those of no bytes in their place and in the header's order", () => {
     const text = `{${[
       entry("c", "U8", [2], 2, 4),
