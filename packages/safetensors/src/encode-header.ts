@@ -15,7 +15,18 @@ import { checkLayout, tensorError } from "./layout.js";
 export function encodeSafetensorsHeader(
   infos: Named<SafetensorsInfo>,
   metadata: Named<string> = [],
-  { dataAlignment = 8 }: { dataAlignment?: number } = {},
+  { dataAlignment }: { dataAlignment?: number } = {},
+): Bytes {
+  const tensors = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
+  const named = [...tensors].map(([name, info]) => ({ name, ...info }));
+  return headerBytes(named, metadata, dataAlignment);
+}
+
+/** The same of tensors that are checked and in the order of their data. */
+export function headerBytes(
+  tensors: Iterable<SafetensorsInfo & { readonly name: string }>,
+  metadata: Named<string>,
+  dataAlignment = 8,
 ): Bytes {
   if (
     !(
@@ -40,8 +51,10 @@ export function encodeSafetensorsHeader(
   };
   const texts = namedEntries(metadata, "metadata").sort(([a], [b]) => compareNames(a, b));
   if (texts.length > 0) add("__metadata__", `{${texts.map(metadataMember).join(",")}}`);
-  const tensors = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
-  for (const [name, { dtype, shape, begin, end }] of tensors) {
+  for (const { name, dtype, shape, begin, end } of tensors) {
+    if (name === "__metadata__") {
+      throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
+    }
     add(
       name,
       `{"dtype":"${headerName(dtype)}","shape":[${shape.join(",")}],"data_offsets":[${begin},${end}]}`,
@@ -96,9 +109,6 @@ function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] 
     throw tensorError("invalid-offsets", name, "has offsets that are no integers", {
       actual: [begin, end],
     });
-  }
-  if (name === "__metadata__") {
-    throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
   }
   if (headerName(dtype) === undefined) {
     throw tensorError(

@@ -2,7 +2,7 @@ import { type Bytes, byteLength, type DType, type Named, type Tensor } from "@te
 import { checkTensor, compareNames, namedEntries } from "@tensorjar/core/codec";
 import { type AliasMode, dropAliases } from "./aliases.js";
 import { dtypeRank, headerName } from "./dtype-names.js";
-import { encodeSafetensorsHeader } from "./encode-header.js";
+import { headerBytes } from "./encode-header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { tensorError } from "./layout.js";
 
@@ -58,20 +58,13 @@ export function planEntries(
   dataAlignment?: number,
 ): WritePlan {
   const sorted = [...entries].sort((a, b) => b.rank - a.rank || compareNames(a.name, b.name));
-  const infos = new Map<string, SafetensorsInfo>();
   const tensors: PlannedTensor[] = [];
   let begin = 0;
   for (const { name, dtype, shape, source, bytes } of sorted) {
-    const info = { dtype, shape, begin, end: begin + bytes };
-    infos.set(name, info);
-    tensors.push({ name, source, ...info });
-    begin = info.end;
+    tensors.push({ name, source, dtype, shape, begin, end: begin + bytes });
+    begin += bytes;
   }
-  const header = encodeSafetensorsHeader(
-    infos,
-    metadata,
-    dataAlignment === undefined ? {} : { dataAlignment },
-  );
+  const header = headerBytes(tensors, metadata, dataAlignment);
   return { header, tensors, byteLength: header.length + begin };
 }
 
