@@ -82,8 +82,16 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
     }
   }
   for (const tensor of tensors) {
-    if (!isProducer(tensor.source)) yield* chunksOf(tensorBytes(tensor.source));
-    else for await (const data of produced(tensor, tensor.source)) yield* chunksOf(data);
+    if (!isProducer(tensor.source)) {
+      const data = tensorBytes(tensor.source);
+      if (data.length > gathered.length - filled) yield* chunksOf(data);
+      else {
+        // Without a generator for each: there may be very many.
+        gathered.set(data, filled);
+        filled += data.length;
+        left -= data.length;
+      }
+    } else for await (const data of produced(tensor, tensor.source)) yield* chunksOf(data);
   }
   if (filled > 0) yield gathered.subarray(0, filled);
 }
