@@ -12,14 +12,14 @@ const float8 = [
 ];
 
 export default (scale) => {
-  const count = scale * 2 ** 24;
+  const count = scale * 2 ** 22;
   const prepare = async (folder) => {
     const path = join(folder, "numbers.bin");
     writeFileSync(path, weights(count));
     return { path, count };
   };
   const to = (source, others, rows) => ({
-    title: `numbers: ${source} to float32, 16 Mi elements`,
+    title: `numbers: ${source} to float32, 4 Mi elements`,
     prepare,
     contestants: (args) => ({
       tensorjar: node("numbers/toFloat32", { ...args, source }),
@@ -30,7 +30,7 @@ export default (scale) => {
     warmMs: 300,
   });
   const from = (target, rows, major) => ({
-    title: `numbers: float32 to ${target}, 16 Mi elements${major ? `, Node ${major}` : ""}`,
+    title: `numbers: float32 to ${target}, 4 Mi elements${major ? `, Node ${major}` : ""}`,
     prepare,
     contestants: (args) => ({
       tensorjar: node("numbers/fromFloat32", { ...args, target }, { major }),
