@@ -1,5 +1,5 @@
 // The snippets of docs/checkpoints.md, run as printed: a run handed to PyTorch, Optax and MLX and taken back.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
@@ -9,17 +9,15 @@ import {
   type TrainingState,
 } from "@tensorjar/checkpoint";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { blocksOf } from "../tooling/documents.mjs";
 import { interop } from "./python.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/** The code blocks of a document by the file names that they are given. */
-function snippets(document: string): Map<string, string> {
-  const blocks = document.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm);
-  return new Map(Array.from(blocks, ([, name = "", code = ""]) => [name, code]));
-}
-
-const files = snippets(await readFile(join(here, "../docs/checkpoints.md"), "utf8"));
+/** The code blocks by the file names that they are given. */
+const files = new Map(
+  blocksOf("docs/checkpoints.md").map(({ file = "", code }) => [file, code] as const),
+);
 
 interface Printed {
   newState(): TrainingState;

@@ -1,8 +1,9 @@
-// Compiles the programs of consumers/ and a comparison with contract/tensorjar.d.ts against the built
-// declarations, with every supported TypeScript and both ways of resolving modules.
+// Compiles the programs of consumers/, the TypeScript of the documents and a comparison with contract/tensorjar.d.ts
+// against the built declarations, with every supported TypeScript and both ways of resolving modules.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { blocksOf, documents } from "./documents.mjs";
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const contract = readFileSync(path("contract/tensorjar.d.ts"), "utf8");
@@ -80,6 +81,19 @@ function writeChecks() {
   return checks;
 }
 
+/** The TypeScript of the packages' documents, as printed: one program a block. */
+function writeDocuments() {
+  const folder = path(".cache/documents/");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const blocks = documents()
+    .filter((document) => document.startsWith("packages/"))
+    .flatMap(blocksOf)
+    .filter(({ language }) => language === "ts");
+  for (const { id, code } of blocks) writeFileSync(`${folder}${id.replace(/\W+/g, "-")}.ts`, code);
+  return blocks.length;
+}
+
 /** Puts the name that is compared there beside a line of a check. */
 function named(place, file, line) {
   const text = readFileSync(path(`.cache/contract/${file}`), "utf8").split("\n")[line - 1];
@@ -87,8 +101,11 @@ function named(place, file, line) {
 }
 
 const checks = writeChecks();
+const programs = writeDocuments();
 const waiting = Object.values(pending).flat().length;
-console.log(`${checks} names compared with the contract, ${waiting} not there yet`);
+console.log(
+  `${checks} names compared with the contract, ${waiting} not there yet; ${programs} blocks of documents`,
+);
 let failed = false;
 for (const compiler of ["typescript-5.5", "typescript-5.9", "typescript-6", "typescript"]) {
   for (const resolution of ["nodenext", "bundler"]) {

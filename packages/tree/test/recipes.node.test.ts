@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+// The adapters of docs/recipes.md against the real libraries; tooling/test/documents.node.test.ts compares the two texts.
 import { type Tensor, tensor } from "@tensorjar/core";
 import { flattenTree, loadTree } from "@tensorjar/tree";
 import ndarray from "ndarray";
@@ -8,15 +8,6 @@ import { describe, expect, test } from "vitest";
 import { ndarrays } from "./recipes/ndarray.js";
 import { onnxTensors } from "./recipes/onnxruntime.js";
 import { threeAttributes } from "./recipes/three.js";
-
-const text = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
-
-test("docs/recipes.md holds the code that is run here", async () => {
-  const recipes = await text("../../../docs/recipes.md");
-  for (const name of ["onnxruntime", "ndarray", "three"]) {
-    expect(recipes).toContain(`\`\`\`js\n${await text(`./recipes/${name}.js`)}\`\`\``);
-  }
-});
 
 describe("ONNX Runtime tensors", () => {
   const adapters = [onnxTensors];
