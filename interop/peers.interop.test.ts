@@ -3,15 +3,23 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { load, ofType, save, tensor } from "../packages/tensorjar/src/index.js";
+import {
+  encodeNpz,
+  encodeSafetensors,
+  load,
+  ofType,
+  save,
+  tensor,
+  zeros,
+} from "../packages/tensorjar/src/index.js";
 
-const resolve = createRequire(new URL("../bench/package.json", import.meta.url)).resolve;
+const require = createRequire(new URL("../bench/package.json", import.meta.url));
 /** A peer, whose own types are not asked: what it gives is looked at. */
 // biome-ignore lint/suspicious/noExplicitAny: another library's values, checked by the expectations below
 const peer = (name: string): Promise<any> =>
-  import(/* @vite-ignore */ pathToFileURL(resolve(name).replace(/\.cjs$/, ".js")).href);
+  import(/* @vite-ignore */ pathToFileURL(require.resolve(name).replace(/\.cjs$/, ".js")).href);
 
 const image = tensor(
   Float32Array.from({ length: 6 }, (_, i) => i / 4),
@@ -104,5 +112,65 @@ describe("@huggingface/hub", () => {
     });
     expect(header.image).toMatchObject({ dtype: "F32", shape: [2, 3] });
     expect(header.ids).toMatchObject({ dtype: "I64", shape: [3] });
+  });
+});
+
+describe("what the README says of them", () => {
+  const exact = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
+  const cases = new URL("../cases/npy/", import.meta.url);
+  const damaged = (): Uint8Array => {
+    const bytes = encodeNpz({ w: tensor(Float32Array.from({ length: 64 }, (_, i) => i)) });
+    bytes[200] = (bytes[200] ?? 0) ^ 1; // in the data
+    return bytes;
+  };
+
+  test("npyjs refuses big-endian files, flags Fortran order, and reads a cut file", async () => {
+    const { load: read } = await peer("npyjs");
+    const open = async (name: string): Promise<unknown> =>
+      read(exact(await readFile(new URL(name, cases))));
+    await expect(open("npy-big-endian-float64.npy")).rejects.toThrow("Unsupported dtype");
+    const fortran = await open("npy-fortran-float64-2d.npy");
+    expect(fortran).toMatchObject({ shape: [3, 4], fortranOrder: true });
+    expect(fortran).toMatchObject({ data: expect.objectContaining({ 0: 0, 1: 4, 2: 8 }) });
+    const cut = (await readFile(at("image.npy"))).subarray(0, -4);
+    expect(await read(exact(cut))).toMatchObject({ shape: [2, 3], data: { length: 5 } });
+  });
+
+  test("numpy-ts refuses strings, dates and structs, and checks no CRC-32", async () => {
+    const { loadNpy, loadNpzFile } = await peer("numpy-ts/node");
+    for (const name of ["string-fortran", "datetime64-day-big-endian", "struct-big-endian"]) {
+      const path = fileURLToPath(new URL(`npy-${name}.npy`, cases));
+      await expect(loadNpy(path), name).rejects.toThrow();
+    }
+    await writeFile(at("damaged.npz"), damaged());
+    await expect(load(at("damaged.npz"))).rejects.toMatchObject({ code: "checksum-mismatch" });
+    await expect(loadNpzFile(at("damaged.npz"))).resolves.toBeDefined();
+  });
+
+  test("npyz gives nested arrays, and BigInt a toJSON", async () => {
+    expect(Object.hasOwn(BigInt.prototype, "toJSON")).toBe(false);
+    try {
+      const { loadNpz } = require("npyz");
+      expect((await loadNpz(at("both.npz"))).image).toEqual([
+        [0, 0.25, 0.5],
+        [0.75, 1, 1.25],
+      ]);
+      expect(Object.hasOwn(BigInt.prototype, "toJSON")).toBe(true);
+    } finally {
+      Reflect.deleteProperty(BigInt.prototype, "toJSON");
+    }
+  });
+
+  test("@jax-js/loaders refuses bfloat16 and float8", async () => {
+    const { safetensors } = await peer("@jax-js/loaders");
+    for (const w of [zeros([2], "bfloat16"), zeros([2], "float8_e4m3fn")]) {
+      const bytes = encodeSafetensors({ w });
+      expect(() => safetensors.parse(Uint8Array.from(bytes))).toThrow("Unsupported dtype");
+    }
+  });
+
+  test("fflate's unzipSync checks no CRC-32", async () => {
+    const { unzipSync } = await import("fflate");
+    expect(Object.keys(unzipSync(damaged()))).toEqual(["w.npy"]);
   });
 });

@@ -1,6 +1,7 @@
 // Bundles one function at a time for the browser and compares its size, minified and gzipped, the packages that came
 // along and the modules that must stay out with a budget. Needs a build. `npm run size -- NAME` lists the minified
-// bytes of each module behind one function.
+// bytes of each module behind one function. The sizes in the README are held to what is measured.
+import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -128,6 +129,17 @@ for (const { names, from, bytes, now = bytes, packages, without } of budgets) {
   failed ||= problems.length > 0;
 }
 console.table(rows);
+
+const readme = readFileSync(`${root}README.md`, "utf8");
+for (const [, name, quoted] of readme.matchAll(/^\| \[`([^`]+)`\].*\| (\d+) kB \|$/gm)) {
+  const { size } = await bundle(`export * from "${name}";`);
+  const right = Math.round(size / 1000);
+  // The last digit may be one off, so that a change of some bytes is no change of the README.
+  if (Math.abs(size / 1000 - Number(quoted)) > 1) {
+    failed = true;
+    console.log(`README.md says ${quoted} kB of ${name}: it is ${right} kB`);
+  }
+}
 process.exitCode = failed ? 1 : 0;
 
 /** What is loaded at once: chunks behind an `import()` come later, and only when they are needed. */

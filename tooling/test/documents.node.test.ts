@@ -1,5 +1,5 @@
-/** Runs every code block of the documents as printed; what cannot be run is listed here with its reason. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+/** Runs every code block of the documents as printed, and holds their tables and links to the repository. */
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
@@ -17,7 +17,7 @@ import { type Block, blocksOf, documents } from "../documents.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Blocks that are no programs, and why; ids as in documents.mjs. */
+/** Blocks that cannot be run, and why; ids as in documents.mjs. */
 const notRun: Record<string, string> = {
   "CONTRIBUTING.md 2": "a drawing",
   "interop/README.md 1": "the outline of a suite: the suites beside it are such",
@@ -133,6 +133,66 @@ test("the lists name blocks that are there", () => {
   const ids = documents().flatMap((document) => blocksOf(document).map(({ id }) => id));
   for (const list of [notRun, elsewhere, files, uses])
     expect(ids).toEqual(expect.arrayContaining(Object.keys(list)));
+});
+
+describe("the README's tables", () => {
+  /** The cells of each row of the table under a heading. */
+  async function table(heading: string): Promise<string[][]> {
+    const readme = await readFile(join(root, "README.md"), "utf8");
+    const section = readme.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+    const rows = section.split("\n").filter((line) => line.startsWith("| "));
+    return rows.map((row) => row.slice(2, -2).split(" | "));
+  }
+  const manifest = async (path: string): Promise<Record<string, Record<string, string>>> =>
+    JSON.parse(await readFile(join(root, path, "package.json"), "utf8"));
+
+  test("every package is there, with what it installs", async () => {
+    const folders = await readdir(join(root, "packages"));
+    const installed = async (name: string): Promise<string[]> => {
+      const folder = name.replace("@tensorjar/", "");
+      if (!folders.includes(folder)) return [name];
+      const { dependencies = {} } = await manifest(`packages/${folder}`);
+      return [name, ...(await Promise.all(Object.keys(dependencies).map(installed))).flat()];
+    };
+    const rows = (await table("Packages")).slice(1);
+    const names = rows.map(([link = ""]) => /`(.*)`/.exec(link)?.[1] ?? "");
+    expect(names.map((name) => name.replace("@tensorjar/", "")).sort()).toEqual(folders.sort());
+    for (const [i, [, , cell = ""]] of rows.entries()) {
+      const [itself = "", ...brought] = await installed(names[i] ?? "");
+      const said = cell === "nothing" ? [] : cell.split(", ");
+      const ours = said.map((name) =>
+        folders.includes(name) && name !== "tensorjar" ? `@tensorjar/${name}` : name,
+      );
+      const meant = (await Promise.all(ours.map(installed))).flat();
+      expect([...new Set(meant)].sort(), itself).toEqual([...new Set(brought)].sort());
+    }
+  });
+
+  test("figures are those of bench/RESULTS.md", async () => {
+    const results = await readFile(join(root, "bench/RESULTS.md"), "utf8").catch(() => "");
+    const rows = (await table("Measured")).slice(1).map((cells) => `| ${cells.join(" | ")} |`);
+    expect(rows.filter((row) => !results.includes(row))).toEqual([]);
+  });
+
+  test("peers are those that bench installs", async () => {
+    const { devDependencies = {} } = await manifest("bench");
+    const packages: Record<string, string> = { "TensorFlow.js IO": "@tensorflow/tfjs-core" };
+    for (const [cell = ""] of (await table("Beside its peers")).slice(1)) {
+      const [, name = "", version] = /^(.*) (\d+\.\d+)$/.exec(cell) ?? [];
+      if (version === undefined) continue; // Python, which interop/requirements.txt pins
+      const pinned = devDependencies[packages[name] ?? name];
+      expect(pinned, cell).toMatch(new RegExp(`^${version.replace(".", "\\.")}\\.`));
+    }
+  });
+});
+
+test("links lead to files that are there", async () => {
+  for (const document of documents()) {
+    const text = await readFile(join(root, document), "utf8");
+    const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
+    for (const [, link = ""] of prose.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+      await expect(access(join(root, document, "..", link)), link).resolves.toBe(undefined);
+  }
 });
 
 async function run(block: Block, folder: string): Promise<void> {
