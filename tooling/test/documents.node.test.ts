@@ -2,7 +2,7 @@
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { format } from "node:util";
+import { format, stripVTControlCharacters } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   encodeSafetensors,
@@ -50,11 +50,18 @@ const remote: Record<string, () => Uint8Array> = {
 /** Files that a document's reader has. */
 const given: Record<string, () => Promise<void>> = {
   "packages/cli/README.md": async () => {
-    const weight = tensor([[1, 2], [3, 4]], [2, 2], "float32"); // biome-ignore format: a matrix
-    await save("model.safetensors", { weight });
+    const numbers = (length: number, f: (i: number) => number): Float32Array =>
+      Float32Array.from({ length }, (_, i) => f(i));
+    const weight = tensor(
+      numbers(8192, (i) => Math.sin(i) ** 3),
+      [128, 64],
+    );
+    const head = { bias: tensor(numbers(64, (i) => i / 64)) };
+    const metadata = { author: "me" };
+    await save("model.safetensors", { embed: { weight }, head }, { metadata });
     await save("arrays.npz", { weight });
     await save("before.safetensors", { weight });
-    await save("after.safetensors", { weight: zeros([2, 2]) });
+    await save("after.safetensors", { weight: zeros([128, 64]) });
     await save("lora.safetensors", { weight }, { metadata: { ss_tag: "x" } });
     const checkpoints = openCheckpoints("runs");
     await checkpoints.save({ params: { weight }, optimizers: {}, step: 1 });
@@ -83,6 +90,7 @@ const exitCodes: Record<string, number> = { diff: 1 };
 const servers = new Map<string, CaseServer>();
 const realFetch = globalThis.fetch;
 let printed: string[] = [];
+let shown = "";
 
 beforeAll(async () => {
   for (const [url, bytes] of Object.entries(remote))
@@ -211,6 +219,8 @@ async function run(block: Block, folder: string): Promise<void> {
     expect(notTold(code)).toEqual([]);
   } else if (language === "sh") {
     for (const line of code.trimEnd().split("\n")) await runLine(line.replace(/\s+#.*/, ""));
+  } else if (language === "text") {
+    expect(`${shown.trimEnd()}\n`).toBe(code); // what the last command before it shows
   } else if (language === "json") {
     expect(JSON.parse(code)).toBeTypeOf("object");
   } else {
@@ -242,7 +252,9 @@ async function runLine(line: string): Promise<void> {
   } else if (command !== undefined) {
     const { run: cli } = await import("../../packages/cli/src/program.js");
     const args = command.split(/\s+/);
+    printed = [];
     expect(await cli(args), line).toBe(exitCodes[args[0] ?? ""] ?? 0);
+    shown = stripVTControlCharacters(printed.join("\n"));
   } else {
     expect.fail(`nothing here runs the line ${line}`);
   }
