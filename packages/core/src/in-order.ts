@@ -6,11 +6,11 @@ export interface OrderedTask<T> {
   run(): Promise<T>;
 }
 
-/** Bytes under way at once, besides one task that alone is larger. */
-const maxBytesAhead = 64 << 20;
+/** Bytes under way at once, besides one task that alone is larger: 64 MiB and headers, so that four of 16 MiB fit. */
+const maxBytesAhead = 65 << 20;
 
 /**
- * The results of `tasks` in their order; up to `concurrency` run at once, while their bytes stay within 64 MiB.
+ * The results of `tasks` in their order; up to `concurrency` run at once, while their bytes stay within 65 MiB.
  * When one fails or the consumer stops, no further task starts. Throws `invalid-argument` for another concurrency.
  */
 export async function* inOrder<T>(
