@@ -66,7 +66,7 @@ function health(
   signal.addEventListener("abort", meter.watch(tell));
   tell();
   const verdict = h("div", { role: "status" });
-  const button = h("button", { type: "button", onclick: () => void start() }, "Verify all");
+  const button = h("button", { type: "button", onclick: () => void start() }, verifyText(opened));
 
   const start = async (): Promise<void> => {
     const stopping = new AbortController();
@@ -95,6 +95,11 @@ function health(
     button,
     verdict,
   );
+}
+
+/** Says what it takes where that is much. */
+function verifyText({ size = 0, remote }: OpenedFile): string {
+  return remote || size > 64 << 20 ? `Verify all (reads ${byteText(size)})` : "Verify all";
 }
 
 function checkedText({ opened }: OpenedFile): string {

@@ -269,7 +269,7 @@ function painted(
       tabindex: 0,
       role: "application",
       "aria-roledescription": "heat map",
-      "aria-label": "Heat map: arrow keys move the cursor",
+      "aria-label": "Heat map: arrow keys move the cursor, with Shift by ten",
       "aria-describedby": described,
       onkeydown: (event: KeyboardEvent) => {
         const far = event.shiftKey ? 10 : 1;

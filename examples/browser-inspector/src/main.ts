@@ -101,6 +101,7 @@ async function openNow(given: readonly File[] | string): Promise<void> {
       typeof given === "string" ? await openUrl(given.trim(), mine.signal) : await openFiles(given);
     if (mine.signal.aborted) return await opened.close();
     file = opened;
+    document.title = `${printable(opened.label)} – Tensor inspector`;
     status.classList.add("heard"); // what is seen says it better
     showFile(opened, mine.signal);
     status.textContent = `Opened ${printable(opened.label)}: ${countText(opened.rows.length, "tensor")}`;
@@ -213,12 +214,8 @@ function headersOf(opened: OpenedFile, list: TensorList, signal: AbortSignal): v
   const read = async (row: Row): Promise<void> => {
     if (asked.has(row) || signal.aborted) return;
     asked.add(row);
-    try {
-      await infoOf(opened, row);
-      arrived();
-    } catch {
-      // Looking at the tensor says what is wrong with it.
-    }
+    await infoOf(opened, row).catch(() => {}); // looking at the tensor says what is wrong with it
+    arrived();
   };
   list.onNeed = (row) => void read(row);
   if (opened.remote || opened.opened.kind === "safetensors") return;

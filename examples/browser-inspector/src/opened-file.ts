@@ -27,6 +27,8 @@ export interface Row {
   readonly name: string;
   readonly place?: Place;
   info?: TensorInfo;
+  /** Whether its header turned out to be damaged. */
+  damaged?: boolean;
 }
 
 /** An open file; only its headers were read. */
@@ -219,6 +221,11 @@ function rowsOf(opened: OpenedFile["opened"], isCheckpoint: boolean): Row[] {
 
 /** The header of a row, read once. */
 export async function infoOf(file: OpenedFile, row: Row): Promise<TensorInfo> {
-  row.info ??= await file.opened.file.info(row.name);
-  return row.info;
+  try {
+    row.info ??= await file.opened.file.info(row.name);
+    return row.info;
+  } catch (error) {
+    row.damaged = isTensorjarError(error);
+    throw error;
+  }
 }

@@ -120,6 +120,11 @@ export async function readSlice(
   };
 }
 
+/** Whether a slice of a tensor can be read without what lies before it. */
+export function readsByRange({ opened }: OpenedFile): boolean {
+  return opened.kind === "safetensors" || (opened.kind === "npy" && liesPlain(opened.file.header));
+}
+
 interface Plan {
   readonly outerStep: number;
   readonly innerStep: number;

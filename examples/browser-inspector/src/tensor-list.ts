@@ -144,7 +144,7 @@ export class TensorList {
         "span",
         { class: "about" },
         ...(info === undefined
-          ? ["…"]
+          ? [row.damaged ? "cannot be read" : "…"]
           : [`${info.dtype} `, `${shapeText(info.shape)} `, byteText(info.byteLength)].map((text) =>
               h("span", {}, text),
             )),

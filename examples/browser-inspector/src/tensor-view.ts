@@ -7,6 +7,7 @@ import { histogram } from "./histogram.js";
 import { isNumeric } from "./numbers.js";
 import { arraysOf, infoOf, type OpenedFile, type Row } from "./opened-file.js";
 import { otherValues } from "./other-values.js";
+import { readsByRange } from "./slice.js";
 import { type Statistics, statistics } from "./statistics.js";
 import {
   byteText,
@@ -20,6 +21,8 @@ import {
 
 /** Bytes that are read without asking. */
 const unasked = { here: 64 << 20, remote: 4 << 20 } as const;
+
+const atOnce = ({ remote }: OpenedFile): number => unasked[remote ? "remote" : "here"];
 
 /** Everything about one tensor; work on it ends when `signal` is aborted. */
 export async function tensorView(
@@ -55,7 +58,7 @@ export async function tensorView(
     else if (count > 0) {
       element.append(
         section("Statistics", statisticsView(opened, row, numeric, signal)),
-        section("Heat map", heatMap(opened, row.name, numeric, signal)),
+        section("Heat map", heatMapView(opened, row, numeric, signal)),
       );
     }
     element.append(...besides(opened, row, signal, onChoose));
@@ -77,6 +80,27 @@ async function oneValue(opened: OpenedFile, row: Row, signal: AbortSignal): Prom
   } catch (error) {
     return errorView(error);
   }
+}
+
+/** The heat map, on demand where a large tensor must be read up to the slice. */
+function heatMapView(
+  opened: OpenedFile,
+  row: Row,
+  info: TensorInfo & { dtype: DType },
+  signal: AbortSignal,
+): HTMLElement {
+  const map = (): HTMLElement => heatMap(opened, row.name, info, signal);
+  if (readsByRange(opened) || info.byteLength <= atOnce(opened)) return map();
+  const place = h("div", {});
+  const show = (): void => place.replaceChildren(map());
+  place.append(
+    h(
+      "button",
+      { type: "button", onclick: show },
+      `Show (reads up to ${byteText(info.byteLength)})`,
+    ),
+  );
+  return place;
 }
 
 /** Statistics with their histogram: at once where little is to be read, on demand otherwise. */
@@ -112,7 +136,7 @@ function statisticsView(
       `Compute (reads ${byteText(info.byteLength)}${twice}${from})`,
     );
   };
-  if (info.byteLength <= unasked[opened.remote ? "remote" : "here"]) void start();
+  if (info.byteLength <= atOnce(opened)) void start();
   else place.append(offered());
   return place;
 }
