@@ -2,29 +2,30 @@ import { isTensorjarError, type TensorjarError } from "@tensorjar/core";
 import { crc32 } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
 import { checkDataSize, decodeData, type NpyReadOptions, readLayout } from "@tensorjar/npy/codec";
-import { inflatePrefix, inflateSync } from "#deflate";
 import type { Entry } from "./directory.js";
 import { inMember, memberFault } from "./faults.js";
 
 // What a member's bytes hold, once they are at hand.
 
+/** `inflateSync` or `inflatePrefix` for a deflated member; none for a stored one. */
+export type Inflate = (data: Uint8Array, length: number) => Uint8Array;
+
 /** The content of a member whose compressed bytes are `raw`: a view of them where it is stored. Throws `checksum-mismatch`. */
-export function contentSync(entry: Entry, raw: Uint8Array): Uint8Array {
-  const content =
-    entry.method === "stored" ? raw : inflating(entry, () => inflateSync(raw, entry.size));
+export function contentSync(entry: Entry, raw: Uint8Array, inflateSync?: Inflate): Uint8Array {
+  const content = contentPrefix(entry, raw, entry.size, inflateSync);
   checkContent(entry, content.length, crc32(content));
   return content;
 }
 
 /** The first `length` bytes of the content, unverified; `raw` may be the beginning of the compressed bytes only. */
-export function contentPrefix(entry: Entry, raw: Uint8Array, length: number): Uint8Array {
-  if (entry.method === "stored") return raw.subarray(0, length);
-  return inflating(entry, () => inflatePrefix(raw, Math.min(length, entry.size)));
-}
-
-function inflating(entry: Entry, inflate: () => Uint8Array): Uint8Array {
+export function contentPrefix(
+  entry: Entry,
+  raw: Uint8Array,
+  length: number,
+  inflate: Inflate = (data, end) => data.subarray(0, end),
+): Uint8Array {
   try {
-    return inflate();
+    return inflate(raw, Math.min(length, entry.size));
   } catch (cause) {
     throw notInflating(entry, cause);
   }

@@ -23,8 +23,9 @@ export {
   toFloat64,
 } from "@tensorjar/core";
 export { isTensor, type NpyArray, type NpyHeader, type NpyReadOptions } from "@tensorjar/npy";
-export { decodeNpz, type NpzReadOptions } from "./decode.js";
+export { decodeNpz } from "./decode.js";
 export type { NpzMember } from "./directory.js";
 export { encodeNpz, type NpzWriteOptions } from "./encode.js";
 export { type NpzFile, openNpz } from "./open.js";
+export type { NpzReadOptions } from "./select.js";
 export { type NpzArrays, npzChunks, writeNpz } from "./write.js";

@@ -4,7 +4,6 @@ import type { NpyArray, NpyHeader } from "@tensorjar/npy";
 import { arrayShape, checkOption, voidDType } from "@tensorjar/npy/codec";
 import { decodeMember, isArray, magicLength } from "./content.js";
 import { dataPieces } from "./data-pieces.js";
-import { budget, finder, type NpzReadOptions, select } from "./decode.js";
 import { type Entry, type NpzMember, parseDirectory } from "./directory.js";
 import { anotherFormat, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
 import { hasArrayName, namesNoArray } from "./names.js";
@@ -19,6 +18,7 @@ import {
   reading,
   runs,
 } from "./reader.js";
+import { budget, finder, type NpzReadOptions, select } from "./select.js";
 
 /** An open archive. Arrays go by the member's name without `.npy`; nothing is read but what is asked for. */
 export interface NpzFile extends TensorFile<NpyArray> {

@@ -7,8 +7,8 @@ import {
   type NpyReadOptions,
   readLayout,
 } from "@tensorjar/npy/codec";
-import { inflate, inflateChunks } from "#deflate";
-import { checkContent, contentPrefix, contentSync, notInflating } from "./content.js";
+import { inflate, inflateChunks } from "#inflate";
+import { checkContent, contentPrefix, contentSync, type Inflate, notInflating } from "./content.js";
 import { type Entry, localLength } from "./directory.js";
 import { inMember } from "./faults.js";
 import { contentStart } from "./local-header.js";
@@ -88,12 +88,20 @@ async function begin(
   return { at, raw: raw.length < enough ? await read(at, enough) : raw };
 }
 
+/** What inflates a member at once: loaded with the first deflated one, for not every archive has any. */
+async function inflatersFor({
+  method,
+}: Entry): Promise<{ inflateSync?: Inflate; inflatePrefix?: Inflate }> {
+  return method === "stored" ? {} : import("#inflate-sync");
+}
+
 /** The first `length` bytes of a member's content, or all; they are not compared with the CRC-32. */
 export async function prefix(read: Read, entry: Entry, length: number): Promise<Uint8Array> {
   const enough = Math.min(length, entry.size);
+  const { inflatePrefix } = await inflatersFor(entry);
   for (let wanted = enough; ; wanted = 1024 + 4 * wanted) {
     const { raw } = await begin(read, entry, wanted);
-    const content = contentPrefix(entry, raw, enough);
+    const content = contentPrefix(entry, raw, enough, inflatePrefix);
     if (content.length >= enough || raw.length === entry.compressedSize) return content;
   }
 }
@@ -125,7 +133,10 @@ export async function contentOf(
   const isStored = method === "stored";
   const inPieces = isStored || Math.max(size, compressedSize) > maxAtOnce;
   const { at, raw } = await begin(read, entry, isSmall(entry) || !inPieces ? compressedSize : 0);
-  if (isSmall(entry)) return contentSync(entry, isStored ? raw.slice() : raw);
+  if (isSmall(entry)) {
+    const { inflateSync } = await inflatersFor(entry);
+    return contentSync(entry, isStored ? raw.slice() : raw, inflateSync);
+  }
   if (!inPieces) {
     const content = await abortable(inflate(raw, size), signal).catch((cause: unknown) => {
       signal?.throwIfAborted();
