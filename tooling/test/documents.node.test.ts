@@ -95,6 +95,8 @@ let shown = "";
 beforeAll(async () => {
   for (const [url, bytes] of Object.entries(remote))
     servers.set(url, await startCaseServer(bytes()));
+  const picked = encodeSafetensors({ "layers.0.weight": zeros([64, 4]) });
+  vi.stubGlobal("input", { files: [new File([picked], "model.safetensors")] }); // as a page may call it
   vi.stubGlobal("fetch", (url: string | URL | Request, init?: RequestInit) => {
     const server = servers.get(String(url));
     if (server === undefined) throw new Error(`no test answers for ${url}`);
@@ -228,8 +230,9 @@ async function run(block: Block, folder: string): Promise<void> {
   }
 }
 
-/** What was printed and does not stand in the block's comments. */
+/** What was printed and does not stand in the block's comments, when it says there what is printed. */
 function notTold(code: string): string[] {
+  if (!/console\.log\(.*\/\/ /.test(code)) return [];
   const comments = [...code.matchAll(/\/\/ (.*)$/gm)].map(([, text]) => text).join("\n");
   return printed.filter((text) => !comments.includes(text));
 }
