@@ -113,9 +113,10 @@ export function checkTensor(value: unknown, name?: string): number {
       { expected: Data.name, actual: classTag(data) },
     );
   }
-  if (data.byteLength === 0) toBytes(data); // throws for memory that was transferred
+  const { length } = data as DataMap[DType]; // of that class: measured, faster than byteLength
+  if (length === 0) toBytes(data); // throws for memory that was transferred
   const expected = byteLength(dtype, shape, name);
-  if (data.byteLength !== expected) {
+  if (length * Data.BYTES_PER_ELEMENT !== expected) {
     throw tensorError(
       name,
       "invalid-shape",
