@@ -1,3 +1,4 @@
+import { inPieces } from "./in-pieces.js";
 import { encodeSmall, formats, type SmallFloat } from "./small-float.js";
 import { decodingTable, upperWord } from "./small-table.js";
 
@@ -10,28 +11,32 @@ const encoders = new Map<ByteFloat, Uint8Array>();
 /** Float32 bits of float8 codes. */
 export function decodeFloat8(dtype: Float8, codes: Uint8Array, to: Int32Array): void {
   const table = decodingTable(dtype);
+  inPieces(codes, to, (part, into) => decodePiece(table, part, into));
+}
+
+/** A loop of its own, since one that serves the 16-bit codes as well is slower for both. */
+function decodePiece(table: Int32Array, codes: Uint8Array, to: Int32Array): void {
   const count = codes.length;
   const whole = count - (count % 16);
   let i = 0;
-  // Unrolled: measured, half the time of a plain loop, and a tenth less than by eights. A loop of its own, since one
-  // that serves the 16-bit codes as well is slower for both.
+  // Unrolled: measured, half the time of a plain loop.
   for (; i < whole; i += 16) {
     to[i] = table[codes[i] as number] as number; // within both, like all below
-    to[i + 1] = table[codes[i + 1] as number] as number;
-    to[i + 2] = table[codes[i + 2] as number] as number;
-    to[i + 3] = table[codes[i + 3] as number] as number;
-    to[i + 4] = table[codes[i + 4] as number] as number;
-    to[i + 5] = table[codes[i + 5] as number] as number;
-    to[i + 6] = table[codes[i + 6] as number] as number;
-    to[i + 7] = table[codes[i + 7] as number] as number;
-    to[i + 8] = table[codes[i + 8] as number] as number;
-    to[i + 9] = table[codes[i + 9] as number] as number;
-    to[i + 10] = table[codes[i + 10] as number] as number;
-    to[i + 11] = table[codes[i + 11] as number] as number;
-    to[i + 12] = table[codes[i + 12] as number] as number;
-    to[i + 13] = table[codes[i + 13] as number] as number;
-    to[i + 14] = table[codes[i + 14] as number] as number;
-    to[i + 15] = table[codes[i + 15] as number] as number;
+    to[i | 1] = table[codes[i | 1] as number] as number;
+    to[i | 2] = table[codes[i | 2] as number] as number;
+    to[i | 3] = table[codes[i | 3] as number] as number;
+    to[i | 4] = table[codes[i | 4] as number] as number;
+    to[i | 5] = table[codes[i | 5] as number] as number;
+    to[i | 6] = table[codes[i | 6] as number] as number;
+    to[i | 7] = table[codes[i | 7] as number] as number;
+    to[i | 8] = table[codes[i | 8] as number] as number;
+    to[i | 9] = table[codes[i | 9] as number] as number;
+    to[i | 10] = table[codes[i | 10] as number] as number;
+    to[i | 11] = table[codes[i | 11] as number] as number;
+    to[i | 12] = table[codes[i | 12] as number] as number;
+    to[i | 13] = table[codes[i | 13] as number] as number;
+    to[i | 14] = table[codes[i | 14] as number] as number;
+    to[i | 15] = table[codes[i | 15] as number] as number;
   }
   for (; i < count; i++) to[i] = table[codes[i] as number] as number;
 }

@@ -1,42 +1,89 @@
+import { inPieces } from "./in-pieces.js";
 import { encodeSmall, formats } from "./small-float.js";
 import { decodingTable, upperWord } from "./small-table.js";
 
-// The loops below are unrolled: measured, twice as fast as plain ones. Bits are moved, never numbers: an engine may
-// drop the sign of a NaN that it holds as a number.
+// The loops below are unrolled: measured, a third less time than plain ones. Bits are moved, never numbers: an engine
+// may drop the sign of a NaN that it holds as a number.
+
+let decodeHalves: ((codes: Uint16Array, to: Int32Array) => void) | undefined;
 
 /** Float32 bits of float16 codes. */
 export function decodeFloat16(codes: Uint16Array, to: Int32Array): void {
+  decodeHalves ??= float16Decoder();
+  inPieces(codes, to, decodeHalves);
+}
+
+/** Made once: an engine then takes the table for a constant, which measured is a tenth faster. */
+function float16Decoder(): (codes: Uint16Array, to: Int32Array) => void {
   const table = decodingTable("float16");
-  const count = codes.length;
-  const whole = count - (count % 8);
-  let i = 0;
-  for (; i < whole; i += 8) {
-    to[i] = table[codes[i] as number] as number; // within both, like all below
-    to[i + 1] = table[codes[i + 1] as number] as number;
-    to[i + 2] = table[codes[i + 2] as number] as number;
-    to[i + 3] = table[codes[i + 3] as number] as number;
-    to[i + 4] = table[codes[i + 4] as number] as number;
-    to[i + 5] = table[codes[i + 5] as number] as number;
-    to[i + 6] = table[codes[i + 6] as number] as number;
-    to[i + 7] = table[codes[i + 7] as number] as number;
-  }
-  for (; i < count; i++) to[i] = table[codes[i] as number] as number;
+  return (codes, to) => {
+    const count = codes.length;
+    const whole = count - (count % 32);
+    let i = 0;
+    for (; i < whole; i += 32) {
+      to[i] = table[codes[i] as number] as number; // within both, like all below
+      to[i | 1] = table[codes[i | 1] as number] as number;
+      to[i | 2] = table[codes[i | 2] as number] as number;
+      to[i | 3] = table[codes[i | 3] as number] as number;
+      to[i | 4] = table[codes[i | 4] as number] as number;
+      to[i | 5] = table[codes[i | 5] as number] as number;
+      to[i | 6] = table[codes[i | 6] as number] as number;
+      to[i | 7] = table[codes[i | 7] as number] as number;
+      to[i | 8] = table[codes[i | 8] as number] as number;
+      to[i | 9] = table[codes[i | 9] as number] as number;
+      to[i | 10] = table[codes[i | 10] as number] as number;
+      to[i | 11] = table[codes[i | 11] as number] as number;
+      to[i | 12] = table[codes[i | 12] as number] as number;
+      to[i | 13] = table[codes[i | 13] as number] as number;
+      to[i | 14] = table[codes[i | 14] as number] as number;
+      to[i | 15] = table[codes[i | 15] as number] as number;
+      to[i | 16] = table[codes[i | 16] as number] as number;
+      to[i | 17] = table[codes[i | 17] as number] as number;
+      to[i | 18] = table[codes[i | 18] as number] as number;
+      to[i | 19] = table[codes[i | 19] as number] as number;
+      to[i | 20] = table[codes[i | 20] as number] as number;
+      to[i | 21] = table[codes[i | 21] as number] as number;
+      to[i | 22] = table[codes[i | 22] as number] as number;
+      to[i | 23] = table[codes[i | 23] as number] as number;
+      to[i | 24] = table[codes[i | 24] as number] as number;
+      to[i | 25] = table[codes[i | 25] as number] as number;
+      to[i | 26] = table[codes[i | 26] as number] as number;
+      to[i | 27] = table[codes[i | 27] as number] as number;
+      to[i | 28] = table[codes[i | 28] as number] as number;
+      to[i | 29] = table[codes[i | 29] as number] as number;
+      to[i | 30] = table[codes[i | 30] as number] as number;
+      to[i | 31] = table[codes[i | 31] as number] as number;
+    }
+    for (; i < count; i++) to[i] = table[codes[i] as number] as number;
+  };
 }
 
 /** Float32 bits of bfloat16 codes. */
 export function decodeBfloat16(codes: Uint16Array, to: Int32Array): void {
+  inPieces(codes, to, widenBfloat16);
+}
+
+function widenBfloat16(codes: Uint16Array, to: Int32Array): void {
   const count = codes.length;
-  const whole = count - (count % 8);
+  const whole = count - (count % 16);
   let i = 0;
-  for (; i < whole; i += 8) {
+  for (; i < whole; i += 16) {
     to[i] = (codes[i] as number) << 16; // within both, like all below
-    to[i + 1] = (codes[i + 1] as number) << 16;
-    to[i + 2] = (codes[i + 2] as number) << 16;
-    to[i + 3] = (codes[i + 3] as number) << 16;
-    to[i + 4] = (codes[i + 4] as number) << 16;
-    to[i + 5] = (codes[i + 5] as number) << 16;
-    to[i + 6] = (codes[i + 6] as number) << 16;
-    to[i + 7] = (codes[i + 7] as number) << 16;
+    to[i | 1] = (codes[i | 1] as number) << 16;
+    to[i | 2] = (codes[i | 2] as number) << 16;
+    to[i | 3] = (codes[i | 3] as number) << 16;
+    to[i | 4] = (codes[i | 4] as number) << 16;
+    to[i | 5] = (codes[i | 5] as number) << 16;
+    to[i | 6] = (codes[i | 6] as number) << 16;
+    to[i | 7] = (codes[i | 7] as number) << 16;
+    to[i | 8] = (codes[i | 8] as number) << 16;
+    to[i | 9] = (codes[i | 9] as number) << 16;
+    to[i | 10] = (codes[i | 10] as number) << 16;
+    to[i | 11] = (codes[i | 11] as number) << 16;
+    to[i | 12] = (codes[i | 12] as number) << 16;
+    to[i | 13] = (codes[i | 13] as number) << 16;
+    to[i | 14] = (codes[i | 14] as number) << 16;
+    to[i | 15] = (codes[i | 15] as number) << 16;
   }
   for (; i < count; i++) to[i] = (codes[i] as number) << 16;
 }

@@ -142,6 +142,22 @@ test("arrays longer than one piece of work are whole", () => {
   }
 });
 
+test.each(smallFloats.filter((dtype) => dtype !== "float4_e2m1fn"))(
+  "%s of any length is decoded to its end, and no further",
+  (dtype) => {
+    const codes = everyCode(dtype).data;
+    const bits = new Uint32Array(toFloat32(everyCode(dtype)).buffer);
+    for (const length of [0, 1, 15, 16, 17, 31, 32, 33, 16383, 16384, 16385, 16417, 40_000]) {
+      const wanted = Uint32Array.from({ length }, (_, i) => bits[(7 * i) % bits.length] ?? 0);
+      const repeated =
+        codes.constructor === Uint16Array ? new Uint16Array(length) : new Uint8Array(length);
+      for (let i = 0; i < length; i++) repeated[i] = codes[(7 * i) % codes.length] ?? 0;
+      const made = toFloat32({ dtype, shape: [length], data: repeated });
+      expect(firstDifference(made, wanted), `of ${length}`).toBe(-1);
+    }
+  },
+);
+
 test("parts of a larger buffer are read where they are", () => {
   const whole = Uint16Array.of(0, 0x3c00, 0x4000, 0);
   expect([...toFloat32(tensor(whole.subarray(1, 3), [2], "float16"))]).toEqual([1, 2]);
