@@ -4,7 +4,7 @@ export { crc32 } from "#crc32";
 export { abortable } from "./abort.js";
 export { castEach } from "./cast-each.js";
 export { compareNames } from "./compare-names.js";
-export { dataConstructor, isDType, nativeDType, shapeText } from "./dtype.js";
+export { dataConstructor, isCount, isDType, nativeDType, shapeText } from "./dtype.js";
 export { classTag, describe, quote } from "./error.js";
 export { inOrder, type OrderedTask } from "./in-order.js";
 export { checkName, namedEntries } from "./named.js";

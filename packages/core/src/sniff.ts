@@ -59,14 +59,13 @@ const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: s
 
 function find(bytes: BytesLike): { text: string; row?: (typeof signatures)[number] | undefined } {
   let text = String.fromCharCode(...toBytes(bytes).subarray(0, 4096));
-  if (safetensors.test(text))
-    return { text, row: signatures.find(([signature]) => signature === safetensors) };
-  // A zip archive is known by the name of its first member, marked by what no latin-1 text holds.
-  if (text.startsWith("PK\x03\x04")) {
-    text = `\u0100${text.slice(30, 30 + text.charCodeAt(26) + 256 * text.charCodeAt(27))}`;
+  if (!safetensors.test(text)) {
+    // A zip archive is known by the name of its first member, marked by what no latin-1 text holds.
+    if (text.startsWith("PK\x03\x04"))
+      text = `\u0100${text.slice(30, 30 + text.charCodeAt(26) + 256 * text.charCodeAt(27))}`;
+    if (/^(\xff\xfe|\xfe\xff)/.test(text)) text = text.slice(2).replace(/\0/g, "");
+    text = text.replace(/^\xef\xbb\xbf/, "");
   }
-  if (/^(\xff\xfe|\xfe\xff)/.test(text)) text = text.slice(2).replace(/\0/g, "");
-  text = text.replace(/^\xef\xbb\xbf/, "");
   return { text, row: signatures.find(([signature]) => signature.test(text)) };
 }
 

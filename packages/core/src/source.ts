@@ -1,4 +1,5 @@
 import { abortable } from "./abort.js";
+import { isCount } from "./dtype.js";
 import { describe, TensorjarError } from "./error.js";
 import { allocate, type BytesLike, isBytesLike, toBytes } from "./tensor.js";
 
@@ -27,8 +28,7 @@ export type SourceLike = BytesLike | Blob | ByteSource | Promise<ByteSource>;
 export function checkRange(size: number, offset: number, length: number, into?: Uint8Array): void {
   const end = offset + length;
   const range = `bytes ${offset} to ${end}`;
-  const whole = Number.isSafeInteger(offset) && Number.isSafeInteger(length);
-  if (!whole || offset < 0 || length < 0 || (into !== undefined && into.length < length)) {
+  if (!isCount(offset) || !isCount(length) || (into !== undefined && into.length < length)) {
     throw new TensorjarError(
       "invalid-argument",
       `${range} cannot be read into ${into?.length ?? length} bytes`,
@@ -43,17 +43,16 @@ export function checkRange(size: number, offset: number, length: number, into?: 
   }
 }
 
-type Read = ByteSource["read"];
-
 /** Anyone's source, held to the contract: exactly the bytes asked for, in `into`, and an abort that rejects at once. */
-function strictSource(size: number, read: Read, close?: () => Promise<void>): ByteSource {
+function strictSource(source: ByteSource): ByteSource {
+  const { size } = source;
   return {
     size,
     async read(offset, length, options = {}) {
       const { into, signal } = options;
       signal?.throwIfAborted();
       checkRange(size, offset, length, into);
-      const reading = Promise.resolve(read(offset, length, options)); // also of a source that answers at once
+      const reading = Promise.resolve(source.read(offset, length, options)); // also of a source that answers at once
       const bytes = toBytes(await abortable(reading, signal));
       if (bytes.length !== length) {
         throw new TensorjarError(
@@ -67,7 +66,7 @@ function strictSource(size: number, read: Read, close?: () => Promise<void>): By
       return into.subarray(0, length);
     },
     async close() {
-      await close?.();
+      await source.close?.();
     },
   };
 }
@@ -75,21 +74,16 @@ function strictSource(size: number, read: Read, close?: () => Promise<void>): By
 /** A source over bytes in memory; what it reads are views on them. */
 export function bytesSource(bytes: BytesLike): ByteSource {
   const memory = toBytes(bytes);
-  return strictSource(memory.length, async (offset, length) =>
-    memory.subarray(offset, offset + length),
-  );
+  return strictSource({
+    size: memory.length,
+    read: async (offset, length) => memory.subarray(offset, offset + length),
+  });
 }
 
 /** Whether `value` is a `Blob` or `File`, also of another realm. */
 export function isBlob(value: unknown): value is Blob {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "arrayBuffer" in value &&
-    typeof value.arrayBuffer === "function" &&
-    "slice" in value &&
-    "size" in value
-  );
+  const { arrayBuffer, slice, size }: Partial<Blob> = Object(value);
+  return typeof arrayBuffer === "function" && slice !== undefined && size !== undefined;
 }
 
 /** Bytes read from a Blob at a time, so that a large read never holds its bytes twice. */
@@ -100,7 +94,8 @@ export function blobSource(blob: Blob): ByteSource {
   if (!isBlob(blob)) {
     throw new TensorjarError("invalid-argument", `expected a Blob, got ${describe(blob)}`);
   }
-  return strictSource(blob.size, async (offset, length, { into, signal } = {}) => {
+  const { size } = blob;
+  const read: ByteSource["read"] = async (offset, length, { into, signal } = {}) => {
     const target = (into ?? allocate(length)).subarray(0, length);
     for (let done = 0; done < length && !signal?.aborted; done += blobPiece) {
       const at = offset + done;
@@ -111,7 +106,8 @@ export function blobSource(blob: Blob): ByteSource {
       if (!signal?.aborted) target.set(new Uint8Array(bytes), done);
     }
     return target;
-  });
+  };
+  return strictSource({ size, read });
 }
 
 /** Browsers say NotReadableError when the file on disk is not the one that was chosen; a short read means the same. */
@@ -127,27 +123,15 @@ function blobError(cause: unknown, offset: number): never {
 
 /** Whether `value` has the form of a {@link ByteSource}. */
 export function isByteSource(value: unknown): value is ByteSource {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "read" in value &&
-    typeof value.read === "function" &&
-    "size" in value &&
-    Number.isSafeInteger(value.size)
-  );
+  const { read, size }: { read?: unknown; size?: unknown } = Object(value);
+  return typeof read === "function" && Number.isSafeInteger(size);
 }
 
 /** The source that `source` stands for. Rejects with `invalid-argument` for what is none. */
 export async function toSource(source: SourceLike): Promise<ByteSource> {
   const given: unknown = await source;
   if (isBlob(given)) return blobSource(given);
-  if (isByteSource(given)) {
-    return strictSource(
-      given.size,
-      (offset, length, options) => given.read(offset, length, options),
-      () => given.close?.() ?? Promise.resolve(),
-    );
-  }
+  if (isByteSource(given)) return strictSource(given);
   if (isBytesLike(given)) return bytesSource(given);
   throw new TensorjarError(
     "invalid-argument",

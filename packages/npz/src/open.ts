@@ -1,7 +1,7 @@
 import type { ByteSource, ReadOptions, SourceLike, TensorFile } from "@tensorjar/core";
 import { inOrder, toSource } from "@tensorjar/core/codec";
 import type { NpyArray, NpyHeader } from "@tensorjar/npy";
-import { arrayShape, checkOption, voidDType } from "@tensorjar/npy/codec";
+import { arrayShape, type NpyLayout, voidDType } from "@tensorjar/npy/codec";
 import { decodeMember, isArray, magicLength } from "./content.js";
 import { dataPieces } from "./data-pieces.js";
 import { type Entry, type NpzMember, parseDirectory } from "./directory.js";
@@ -71,7 +71,10 @@ async function readArchive(source: ByteSource, options: NpzReadOptions): Promise
   const entries = parseDirectory(await read(place.start, place.length), place);
   const other = namesNoArray(entries) ? anotherFormat(await head()) : undefined;
   if (other !== undefined) throw other;
-  const reader = (signal?: AbortSignal): Read => kept(start, tail, reading(source, signal));
+  const reader = (signal?: AbortSignal): Read => {
+    signal?.throwIfAborted();
+    return kept(start, tail, reading(source, signal));
+  };
   return npzFile(entries, reader, options, async () => source.close?.());
 }
 
@@ -83,23 +86,23 @@ function npzFile(
 ): NpzFile {
   const find = finder(entries);
 
-  async function arrayOf(
-    from: Read,
-    entry: Entry,
-    take: (entry: Entry) => void,
-    signal?: AbortSignal,
-  ): Promise<NpyArray> {
-    signal?.throwIfAborted();
-    take(entry);
-    return decodeMember(entry, await contentOf(from, entry, signal), options, true);
-  }
+  const arrayOf = async (from: Read, entry: Entry, signal?: AbortSignal): Promise<NpyArray> =>
+    decodeMember(entry, await contentOf(from, entry, signal), options, true);
+
+  const layout = (name: string, signal?: AbortSignal): Promise<NpyLayout> =>
+    layoutOf(reader(signal), find(name), options);
+
+  /** The member of that name, of a size that the options allow. */
+  const allowed = (name: string, bytes?: boolean): Entry => {
+    const entry = find(name, bytes);
+    budget(options)(entry);
+    return entry;
+  };
 
   async function* read(
     names: Iterable<string> | undefined,
-    { signal, onProgress, concurrency = 4 }: ReadOptions,
+    { signal, onProgress, concurrency }: ReadOptions = {},
   ): AsyncGenerator<[string, NpyArray]> {
-    checkOption("concurrency", concurrency, Number.isInteger(concurrency) && concurrency > 0);
-    signal?.throwIfAborted();
     const chosen = select(entries, names, find);
     const take = budget(options);
     const total = totalSize(chosen);
@@ -111,7 +114,8 @@ function npzFile(
         if (entry.size < magicLength) return undefined;
         if (!isArray(await prefix(from, entry, magicLength))) return undefined;
       }
-      return arrayOf(from, entry, take, signal);
+      take(entry);
+      return arrayOf(from, entry, signal);
     };
 
     /** Reads a run at once; small members are decoded when their turn comes. */
@@ -146,30 +150,24 @@ function npzFile(
     names: entries.filter(({ name }) => hasArrayName(name)).map(({ key }) => key),
     members: entries.map(({ key: _, nameBytes: __, flags: ___, limit: ____, ...member }) => member),
     async info(name) {
-      const { header, element, byteLength } = await layoutOf(reader(), find(name), options);
+      const { header, element, byteLength } = await layout(name);
       const dtype = voidDType(element, options) ?? element.dtype;
       const reverse = options.fortranOrder === "reverse-shape";
       return { dtype, shape: arrayShape(header, reverse ? options : {}), byteLength };
     },
-    header: async (name, { signal } = {}) =>
-      (await layoutOf(reader(signal), find(name), options)).header,
-    get: async (name, { signal } = {}) =>
-      arrayOf(reader(signal), find(name), budget(options), signal),
-    entries: (names, readOptions = {}) => read(names, readOptions),
-    async getAll(names, readOptions = {}) {
+    header: async (name, { signal } = {}) => (await layout(name, signal)).header,
+    get: async (name, { signal } = {}) => arrayOf(reader(signal), allowed(name), signal),
+    entries: read,
+    async getAll(names, readOptions) {
       const arrays = new Map<string, NpyArray>();
       for await (const [name, array] of read(names, readOptions)) arrays.set(name, array);
       return arrays;
     },
     async *chunks(name, { signal } = {}) {
-      const entry = find(name);
-      budget(options)(entry);
-      yield* dataPieces(reader(signal), entry, options, signal);
+      yield* dataPieces(reader(signal), allowed(name), options, signal);
     },
     async bytes(name, { signal } = {}) {
-      const entry = find(name, true);
-      budget(options)(entry);
-      return contentOf(reader(signal), entry, signal);
+      return contentOf(reader(signal), allowed(name, true), signal);
     },
     close,
   };
