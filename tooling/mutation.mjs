@@ -56,10 +56,11 @@ function fails(name, mutant) {
       {
         cwd: root,
         stdio: "ignore",
+        detached: true, // so that its workers, which may never end, die with it
         env: { ...process.env, ...(mutant && { TENSORJAR_MUTANT: JSON.stringify(mutant) }) },
       },
     );
-    const timer = setTimeout(() => child.kill("SIGKILL"), timeout);
+    const timer = setTimeout(() => process.kill(-child.pid, "SIGKILL"), timeout);
     child.on("exit", (code) => {
       clearTimeout(timer);
       resolve(code !== 0);
@@ -77,14 +78,15 @@ await Promise.all(
   Array.from({ length: parallel }, async () => {
     for (const [, mutant] of queue) {
       const { name, path, start, end, replacement } = mutant;
-      if (!(await fails(name, { path, start, end, replacement }))) survivors.push(mutant);
+      const began = performance.now();
+      const killed = await fails(name, { path, start, end, replacement });
+      if (!killed) survivors.push(mutant);
       done += 1;
-      if (process.stderr.isTTY)
-        process.stderr.write(`\r${done} of ${mutants.length}, ${survivors.length} survived`);
+      const fate = !killed ? "survived" : performance.now() - began < timeout ? "killed" : "no end";
+      console.error(`${done}/${mutants.length} ${fate}  ${path}:${mutant.line}`);
     }
   }),
 );
-if (process.stderr.isTTY) process.stderr.write("\n");
 
 let unexplained = 0;
 for (const { path, line, text } of survivors.sort(
