@@ -5,18 +5,37 @@ import { at, treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
 import type { Frame } from "./visit.js";
 
-/** What one leaf gets: written by its adapter unless there is memory to fill or a value to put in its place. */
-export interface Assignment {
+/** A leaf as it was, and where it stands. */
+interface Place {
   readonly path: string;
-  /** The leaf as it was. */
   readonly value: unknown;
-  readonly adapter: LeafAdapter | undefined;
   readonly parent: Frame | undefined;
   readonly key: string;
+}
+
+/** What is put in the place of a leaf. */
+export interface Swap extends Place {
+  readonly replacement: unknown;
+}
+
+/** What is copied into the memory of a leaf. */
+export interface Fill {
+  readonly path: string;
+  readonly into: Tensor;
   readonly tensor: Tensor;
-  readonly into: Tensor | undefined;
-  replaced: boolean;
-  replacement: unknown;
+}
+
+/** What a leaf's adapter is given. */
+export interface Write extends Place {
+  readonly adapter: LeafAdapter;
+  readonly tensor: Tensor;
+}
+
+/** What loading will do, each in the tree's order. */
+export interface Plan {
+  readonly swaps: readonly Swap[];
+  readonly fills: readonly Fill[];
+  readonly writes: readonly Write[];
 }
 
 /** Whether a leaf can be replaced where it stands. */
@@ -28,38 +47,37 @@ export function isWritable(parent: Frame | undefined, key: string): boolean {
   return property?.set !== undefined || (property?.writable === true && twin === undefined);
 }
 
-/** Carries out assignments. Whatever an adapter or a setter throws is thrown on, after everything is as it was. */
-export function apply(assignments: readonly Assignment[]): void {
-  const fills = independent(assignments);
-  const written: { undo(): void }[] = [];
-  const swaps: Assignment[] = [];
-  let swapped = 0;
+/** Carries out a plan. Whatever an adapter or a setter throws is thrown on, after everything is as it was. */
+export function apply({ swaps, fills, writes }: Plan): void {
+  const copies = independent(fills);
+  const undo: (() => void)[] = [];
+  const replaced: Swap[] = [];
+  let last: Swap | undefined;
   try {
-    for (const assignment of assignments) {
-      const { adapter, value } = assignment;
-      if (adapter !== undefined) {
-        const outcome = adapter.write(value, assignment.tensor);
-        checkOutcome(outcome, assignment.path);
-        if ("undo" in outcome) written.push(outcome);
-        else if (outcome.replace !== value) {
-          assignment.replaced = true;
-          assignment.replacement = outcome.replace;
-        }
-      }
-      if (assignment.replaced) swaps.push(assignment);
+    for (const write of writes) {
+      const outcome = write.adapter.write(write.value, write.tensor);
+      checkOutcome(outcome, write.path);
+      if ("undo" in outcome) undo.push(() => outcome.undo());
+      else if (outcome.replace !== write.value)
+        replaced.push({ ...write, replacement: outcome.replace });
     }
-    checkWritable(swaps);
-    for (const swap of swaps) {
-      swapped++; // before: a setter that throws may have begun
-      put(swap, swap.replacement);
+    // The plan has asked this of all but what adapters replace.
+    const fixed = replaced.filter(({ parent, key }) => !isWritable(parent, key));
+    if (fixed.length > 0) throw readOnly(fixed);
+    for (const list of [swaps, replaced]) {
+      for (const swap of list) {
+        last = swap; // before: a setter that throws may have begun
+        put(swap, swap.replacement);
+      }
     }
   } catch (error) {
-    const undo = written.map((outcome) => () => outcome.undo());
-    for (const swap of swaps.slice(0, swapped)) undo.push(() => put(swap, swap.value));
+    const all = [...swaps, ...replaced];
+    for (const swap of all.slice(0, last === undefined ? 0 : all.indexOf(last) + 1))
+      undo.push(() => put(swap, swap.value));
     for (const step of undo.reverse()) attempt(step);
     throw error;
   }
-  for (const { into, from } of fills) tensorBytes(into).set(from);
+  for (const { into, from } of copies) tensorBytes(into).set(from);
 }
 
 /** Throws `invalid-argument` for an adapter that says neither how to take its write back nor what to put in place. */
@@ -77,21 +95,14 @@ function checkOutcome(outcome: unknown, path: string): void {
   );
 }
 
-function put({ parent, key, path }: Assignment, value: unknown): void {
+function put(place: Place, value: unknown): void {
+  const { parent, key } = place;
   if (parent?.map !== undefined) parent.map.set(key, value);
-  else if (parent === undefined || !Reflect.set(parent.fields, key, value)) throw readOnly([path]);
+  else if (parent === undefined || !Reflect.set(parent.fields, key, value)) throw readOnly([place]);
 }
 
-function checkWritable(swaps: readonly Assignment[]): void {
-  // The plan has asked this of all but what adapters replace.
-  const fixed = swaps.filter(
-    ({ adapter, parent, key }) => adapter !== undefined && !isWritable(parent, key),
-  );
-  if (fixed.length > 0) throw readOnly(fixed.map(({ path }) => path));
-}
-
-function readOnly(paths: readonly string[]): TensorjarError {
-  return treeMismatch(paths.map(readOnlyProblem));
+function readOnly(places: readonly Place[]): TensorjarError {
+  return treeMismatch(places.map(({ path }) => readOnlyProblem(path)));
 }
 
 export function readOnlyProblem(path: string): Problem {
@@ -105,7 +116,7 @@ function attempt(step: () => void): void {
   } catch {}
 }
 
-interface Fill {
+interface Copy {
   readonly into: Tensor;
   from: Uint8Array;
   readonly path: string;
@@ -115,27 +126,27 @@ interface Fill {
  * What is copied into memory, such that no copy changes what a later one reads.
  * Throws `path-conflict` for leaves that share memory and would be filled with different values.
  */
-function independent(assignments: readonly Assignment[]): Fill[] {
-  const fills: Fill[] = [];
-  const byBuffer = new Map<ArrayBufferLike, Fill[]>();
-  for (const { into, tensor, path } of assignments) {
-    if (into === undefined || into.data.byteLength === 0) continue;
-    const fill = { into, from: tensorBytes(tensor), path };
-    fills.push(fill);
+function independent(planned: readonly Fill[]): Copy[] {
+  const copies: Copy[] = [];
+  const byBuffer = new Map<ArrayBufferLike, Copy[]>();
+  for (const { into, tensor, path } of planned) {
+    if (into.data.byteLength === 0) continue;
+    const copy = { into, from: tensorBytes(tensor), path };
+    copies.push(copy);
     const others = byBuffer.get(into.data.buffer);
-    if (others === undefined) byBuffer.set(into.data.buffer, [fill]);
-    else others.push(fill);
+    if (others === undefined) byBuffer.set(into.data.buffer, [copy]);
+    else others.push(copy);
   }
   for (const group of byBuffer.values()) if (group.length > 1) checkApart(group);
-  for (const fill of fills) if (byBuffer.has(fill.from.buffer)) fill.from = fill.from.slice();
-  return fills;
+  for (const copy of copies) if (byBuffer.has(copy.from.buffer)) copy.from = copy.from.slice();
+  return copies;
 }
 
-function checkApart(group: Fill[]): void {
+function checkApart(group: Copy[]): void {
   group.sort((a, b) => a.into.data.byteOffset - b.into.data.byteOffset);
-  let last: Fill | undefined;
-  for (const fill of group) {
-    const { byteOffset, byteLength } = fill.into.data;
+  let last: Copy | undefined;
+  for (const copy of group) {
+    const { byteOffset, byteLength } = copy.into.data;
     const before = last?.into.data;
     if (
       last !== undefined &&
@@ -145,17 +156,17 @@ function checkApart(group: Fill[]): void {
       const same =
         byteOffset === before.byteOffset &&
         byteLength === before.byteLength &&
-        equalBytes(last.from, fill.from);
+        equalBytes(last.from, copy.from);
       if (!same) {
         throw treeError(
           "path-conflict",
-          fill.path,
+          copy.path,
           `shares memory with ${at(last.path)}, but the file has different values for them`,
           'use assign: "replace" to give each its own',
         );
       }
     }
-    last = fill;
+    last = copy;
   }
 }
 

@@ -98,8 +98,15 @@ export function bareLike(tensor: Tensor, old: ArrayBufferView): Tensor | ArrayBu
 export function asTensor(x: unknown, path: string): Tensor | undefined {
   if (typeof x !== "object" || x === null) return undefined;
   if (ArrayBuffer.isView(x)) return typedTensor(x, path);
-  const { dtype, shape, data, stride, strides }: Claim = x;
-  if (typeof dtype !== "string" || !("shape" in x && "data" in x)) return undefined;
+  const claim: Claim = x;
+  return typeof claim.dtype === "string" ? claimedTensor(claim, path) : undefined;
+}
+
+/** Apart from {@link asTensor}, which nodes pass too: their fields would make those of leaves slow to read. */
+function claimedTensor(x: Claim, path: string): Tensor | undefined {
+  const { shape, data, stride, strides } = x;
+  if ((shape === undefined || data === undefined) && !("shape" in x && "data" in x))
+    return undefined;
   if (!ArrayBuffer.isView(data)) {
     // A node may have such fields too, if `data` is a node.
     if (!Array.isArray(shape) || (typeof data === "object" && !Array.isArray(data)))

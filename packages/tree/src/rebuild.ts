@@ -1,6 +1,6 @@
 import { type Named, type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor } from "@tensorjar/core/codec";
-import type { Assignment } from "./apply.js";
+import type { Write } from "./apply.js";
 import { bareLike, likeLeaf } from "./leaf.js";
 import { type LoadOptions, plan } from "./load.js";
 import { at } from "./path.js";
@@ -32,18 +32,17 @@ export function rebuildTree<T>(template: T, flat: Named<Tensor>, options: LoadOp
       hint: 'the result has the template\'s type; use "exact" or "cast"',
     });
   }
-  const { assignments } = plan(template, flat, options, false);
+  const { swaps, writes } = plan(template, flat, options, false);
   const values = new Map<string, unknown>();
-  for (const assignment of assignments) {
-    values.set(assignment.path, assignment.replaced ? assignment.replacement : written(assignment));
-  }
+  for (const { path, replacement } of swaps) values.set(path, replacement);
+  for (const write of writes) values.set(write.path, written(write));
   return rebuild(template, options, (path, value) => (values.has(path) ? values.get(path) : value));
 }
 
-function written({ adapter, value, path, tensor }: Assignment): unknown {
-  const outcome = adapter?.write(value, tensor);
-  if (outcome !== undefined && "replace" in outcome) return outcome.replace;
-  outcome?.undo();
+function written({ adapter, value, path, tensor }: Write): unknown {
+  const outcome = adapter.write(value, tensor);
+  if ("replace" in outcome) return outcome.replace;
+  outcome.undo();
   throw new TensorjarError("unsupported", `the adapter of ${at(path)} writes into its leaf`, {
     path,
     hint: "use loadTree to load in place",
