@@ -105,19 +105,24 @@ export interface DTypeInfo {
 interface Type {
   readonly dtype: string;
   readonly Data: DataConstructor<DataMap[DType]>;
-  readonly info: DTypeInfo;
+  /** Made when it is first asked for: who only decodes never does. */
+  info?: DTypeInfo;
 }
 
 /** By name: measured, a Map is asked in half the time of an object. */
 const types = new Map<unknown, Type>(
-  Object.entries(arrays).map(([dtype, Data]) => [dtype, { dtype, Data, info: infoOf(dtype) }]),
+  Object.entries(arrays).map(([dtype, Data]) => [dtype, { dtype, Data }]),
 );
 
-/** The names tell: their first number is that of the bits. */
-function infoOf(dtype: string): DTypeInfo {
-  const bits = Number(/\d+/.exec(dtype) ?? 8);
-  const kind = (/u?int|float|complex/.exec(dtype)?.[0] ?? "bool") as DTypeKind;
-  return Object.freeze({ bits, bytes: bits / 8, components: kind === "complex" ? 2 : 1, kind });
+/** Told by the name: its first number is that of the bits. */
+function infoOf(type: Type): DTypeInfo {
+  if (type.info === undefined) {
+    const bits = Number(/\d+/.exec(type.dtype) ?? 8);
+    const kind = (/u?int|float|complex/.exec(type.dtype)?.[0] ?? "bool") as DTypeKind;
+    const components = kind === "complex" ? 2 : 1;
+    type.info = Object.freeze({ bits, bytes: bits / 8, components, kind });
+  }
+  return type.info;
 }
 
 /** What was asked for last and mostly is next: without it, asking the Map is a third of checking a tensor. */
@@ -145,7 +150,7 @@ export function nativeDType(className: string): DType | undefined {
 
 /** Size and kind of a dtype's elements. Throws `invalid-dtype`. */
 export function dtypeInfo(dtype: DType): DTypeInfo {
-  return typeOf(dtype).info;
+  return infoOf(typeOf(dtype));
 }
 
 /** The typed array class that holds a dtype. `name` is what messages call the tensor. Throws `invalid-dtype`. */
@@ -191,7 +196,7 @@ function wrongShape(name: string | undefined, what: string, is: string, actual: 
 
 /** Bytes of an array, exactly. Throws `invalid-shape` (also where packed elements do not fill whole bytes) and `invalid-dtype`. */
 export function byteLength(dtype: DType, shape: readonly number[], name?: string): number {
-  const { bits, bytes } = typeOf(dtype, name).info;
+  const { bits, bytes } = infoOf(typeOf(dtype, name));
   const count = elementCount(shape, name);
   // Only of a packed dtype may the rest matter, and a remainder of large numbers is slow.
   if (bits < 8 && ((count % 8) * bits) % 8 !== 0) {

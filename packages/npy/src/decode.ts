@@ -123,19 +123,17 @@ export function decodeData(
   owned = false,
 ): NpyArray {
   const shape = arrayShape(header, options);
-  const converted =
-    header.fortranOrder && shape === header.shape
+  const copied =
+    (header.fortranOrder && shape === header.shape
       ? fortranToC(data, element.itemSize, shape)
-      : undefined;
+      : undefined) ?? (options.copy === true && !owned ? cloneBytes(data) : undefined);
   const dtype = voidDType(element, options) ?? element.dtype;
-  const own = owned || converted !== undefined;
   return arrayOf(
     { ...element, dtype },
     shape,
     count,
-    converted ?? data,
-    own,
-    options.copy === true && !own,
+    copied ?? data,
+    owned || copied !== undefined,
   );
 }
 
@@ -160,22 +158,20 @@ export function voidDType(
   return fits ? voidAs : undefined;
 }
 
-/** The array of one element type whose items are `bytes`, in C order. */
+/** The array of one element type whose items are `bytes`, in C order; they may become part of it, changed where they are `owned`. */
 export function arrayOf(
   { dtype, itemSize, byteOrder, unit, fields }: ElementType,
   shape: readonly number[],
   count: number,
   bytes: Uint8Array,
   owned: boolean,
-  copy: boolean,
 ): NpyArray {
   if (dtype === "string") {
     const data = decodeStrings(bytes, count, itemSize, byteOrder === "little");
     return { dtype, shape, data, itemLength: itemSize / 4 };
   }
-  let data = bytes;
   const swap = byteOrder === "big";
-  if (copy || (swap && !owned)) data = cloneBytes(bytes);
+  const data = swap && !owned ? cloneBytes(bytes) : bytes;
   if (swap) swapBytes(data, swapSize(dtype, itemSize));
   if (isDType(dtype)) {
     return tensorFromBytes(dtype, shape, data) as Tensor; // a tensor of one dtype of the union

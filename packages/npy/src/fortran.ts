@@ -3,6 +3,7 @@ import { allocate } from "@tensorjar/core/codec";
 import { cloneBytes } from "./bytes.js";
 
 type Words = Uint8Array | Uint16Array | Uint32Array;
+type WordArray = new (buffer: ArrayBufferLike, byteOffset?: number, length?: number) => Words;
 
 /** Elements of the blocks that are transposed at a time: 8 columns are read side by side and fill lines of the cache. */
 const height = 128;
@@ -18,37 +19,31 @@ export function fortranToC(
   shape: readonly number[],
 ): Bytes | undefined {
   const dims = shape.filter((dim) => dim !== 1);
-  const [rows, cols] = [dims[0], dims.at(-1)];
-  if (rows === undefined || cols === undefined || dims.length < 2 || bytes.length === 0) {
-    return undefined;
-  }
+  const [rows = 1, ...middle] = dims;
+  const cols = middle.pop();
+  if (cols === undefined || bytes.length === 0) return undefined;
   const word = itemSize % 4 === 0 ? 4 : itemSize % 2 === 0 ? 2 : 1;
   const aligned = bytes.byteOffset % word === 0 ? bytes : cloneBytes(bytes);
   const result = allocate(bytes.length);
-  const from = wordsOf(aligned, word);
-  const to = wordsOf(result, word);
+  const Words: WordArray = word === 4 ? Uint32Array : word === 2 ? Uint16Array : Uint8Array;
+  const from = new Words(aligned.buffer, aligned.byteOffset, bytes.length / word);
+  const to = new Words(result.buffer);
   const size = itemSize / word;
   const perRow = (bytes.length / itemSize / rows) * size; // words from one row to the next in C order
   const perCol = (bytes.length / itemSize / cols) * size; // words from one column to the next in Fortran order
-  for (const [source, target] of planes(dims)) {
+  for (const [source, target] of planes(rows, middle, cols)) {
     transpose(from, to, source * size, target * size, rows, cols, perCol, perRow, size);
   }
   return result;
 }
 
-function wordsOf(bytes: Uint8Array, word: 1 | 2 | 4): Words {
-  const length = bytes.length / word;
-  if (word === 1) return bytes;
-  return word === 2
-    ? new Uint16Array(bytes.buffer, bytes.byteOffset, length)
-    : new Uint32Array(bytes.buffer, bytes.byteOffset, length);
-}
-
 /** Where each plane of the first and the last axis starts: in Fortran order and in C order, in elements. */
-function* planes(dims: readonly number[]): Generator<readonly [number, number]> {
-  const middle = dims.slice(1, -1);
+function* planes(
+  rows: number,
+  middle: readonly number[],
+  cols: number,
+): Generator<readonly [number, number]> {
   const count = middle.reduce((product, dim) => product * dim, 1);
-  const [rows = 1, cols = 1] = [dims[0], dims.at(-1)];
   for (let plane = 0; plane < count; plane++) {
     let rest = plane; // the plane's index in Fortran order
     let target = 0;

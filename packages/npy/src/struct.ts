@@ -36,5 +36,5 @@ export function structField(array: NpyStruct, name: string): NpyArray {
     const start = item * itemSize + field.offset;
     bytes.set(data.subarray(start, start + size), item * size);
   }
-  return arrayOf(field, [...array.shape, ...field.shape], items * inner, bytes, true, false);
+  return arrayOf(field, [...array.shape, ...field.shape], items * inner, bytes, true);
 }
