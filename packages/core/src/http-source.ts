@@ -65,6 +65,9 @@ async function open(client: HttpClient, options: HttpSourceOptions): Promise<Byt
       hint: "give its length in bytes: httpSource(url, { size })",
     });
   }
+  if (!Number.isSafeInteger(size)) {
+    throw client.error(`tells a size of ${size} bytes, which is past 2^53-1`, 206);
+  }
   const expected = Math.min(size, firstLength);
   if (first.length < expected) throw tooLittle(client, 0, expected, first.length);
   if (first.length > expected) throw tooMuch(client, 0, expected);
