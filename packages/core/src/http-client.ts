@@ -1,7 +1,7 @@
 import { abortable } from "./abort.js";
 import { quote, TensorjarError } from "./error.js";
 import { discard, retryAfter, totalSize } from "./http-headers.js";
-import { resolveUrl, withoutSecrets } from "./http-url.js";
+import { errorWithoutSecrets, resolveUrl, textWithoutSecrets, withoutSecrets } from "./http-url.js";
 
 export interface HttpClientOptions {
   /** Used in place of the global `fetch`. */
@@ -50,13 +50,12 @@ export class HttpClient {
     this.#fetch = options.fetch ?? fetch;
     try {
       this.#headers = new Headers(options.headers);
-    } catch (cause) {
-      throw new TensorjarError(
-        "invalid-argument",
-        `the headers for ${this.shown} cannot be sent`,
-        { name: "headers" },
-        { cause },
-      );
+    } catch {
+      // Without the cause, which quotes the values: they may be secret.
+      throw new TensorjarError("invalid-argument", `the headers for ${this.shown} cannot be sent`, {
+        name: "headers",
+        hint: "names are words, values hold Latin-1 and no line breaks",
+      });
     }
     // A coded range cannot be decoded. Browsers send this by themselves.
     this.#headers.set("Accept-Encoding", "identity");
@@ -181,7 +180,7 @@ export class HttpClient {
     const inner = cause instanceof Error ? (cause.cause ?? cause) : cause;
     const errno =
       inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : "";
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = textWithoutSecrets(cause instanceof Error ? cause.message : String(cause));
     return new Transient(
       new TensorjarError(
         "http",
@@ -191,7 +190,7 @@ export class HttpClient {
           ...(errno && { errno }),
           hint: "check the address and the network; in a browser the server must allow this page's origin (CORS) and send ranges without Content-Encoding",
         },
-        { cause },
+        { cause: errorWithoutSecrets(cause) },
       ),
     );
   }

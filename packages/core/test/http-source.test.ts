@@ -223,6 +223,43 @@ describe("opening", () => {
     expect(server.requests[0]?.url).toBe(secret);
   });
 
+  test("keeps them out of what fetch says too, in its properties and its causes", async () => {
+    const secret = "https://user:word@host.example/it's.bin?X-Amz-Signature=abc#frag";
+    const fail = (cause: unknown) => () => Promise.reject(cause);
+    const named = (message: string, more: object = {}): Error =>
+      Object.assign(new TypeError(`failed for ${secret}: ${message}`), more);
+    const ring = new Error("a ring", { cause: named("inside") });
+    Object.assign(Object(ring.cause), { cause: ring });
+    for (const thrown of [
+      named("it has credentials", { code: "ERR_NO", url: secret }),
+      new TypeError("fetch failed", { cause: Object.assign(named("reset"), { code: "ERR_NO" }) }),
+      Object.assign(new TypeError("no address"), { input: secret, code: "ERR_NO" }),
+      `no connection to ${secret}`,
+      ring,
+    ]) {
+      vi.useFakeTimers();
+      const opening = expectError(() => httpSource(secret, { fetch: fail(thrown) }), {
+        code: "http",
+        names: ["host.example/it's.bin\\?\\.\\.\\."],
+      });
+      await vi.runAllTimersAsync();
+      const error = await opening;
+      const chain: unknown[] = [error.message, error.details];
+      let cause: { cause?: unknown } = Object(error.cause);
+      for (let depth = 0; depth < 20 && cause instanceof Error; depth++) {
+        chain.push(cause.message, cause.stack, { ...cause });
+        cause = Object(cause.cause);
+      }
+      expect(JSON.stringify([...chain, cause])).not.toMatch(/word|abc|frag/);
+      if (thrown !== ring && typeof thrown !== "string") expect(error.details.errno).toBe("ERR_NO");
+    }
+    const plain = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    vi.useFakeTimers();
+    const opening = expectError(() => httpSource(secret, { fetch: fail(plain) }), { code: "http" });
+    await vi.runAllTimersAsync();
+    expect((await opening).cause).toBe(plain);
+  });
+
   test("refuses what is no URL and headers that cannot be sent", async () => {
     const server = fakeServer(bytes);
     const { fetch } = server;
@@ -236,7 +273,28 @@ describe("opening", () => {
     await expectError(() => open(server, { headers: { "bad name": "x" } }), {
       code: "invalid-argument",
     });
+    for (const [secret, headers] of [
+      ["https://user:secret@[/a?token=secret", {}],
+      [url, { Authorization: "secret\nsecret" }],
+    ] as const) {
+      const error = await expectError(() => httpSource(secret, { fetch, headers }), {
+        code: "invalid-argument",
+      });
+      expect(`${error.message} ${error.cause}`).not.toContain("secret");
+    }
     expect(server.requests.length).toBe(0);
+  });
+
+  test.each([
+    ["Content-Range", { "Content-Range": "bytes 0-65535/99999999999999999999" }],
+    [
+      "Content-Length",
+      { "Content-Length": "99999999999999999999", "Content-Range": "bytes 0-65535/*" },
+    ],
+  ])("refuses a size in %s that no file has", async (_, headers) => {
+    const server = fakeServer(bytes, () => reply(206, bytes.slice(0, 65_536), headers));
+    const error = await expectError(() => open(server), { code: "http", names: ["1000000000"] });
+    expect(error.details.status).toBe(206);
   });
 });
 
