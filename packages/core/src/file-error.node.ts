@@ -1,13 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { describe, quote, TensorjarError } from "./error.js";
+import { withoutSecrets } from "./http-url.js";
 
-/** The path that a string or a `file:` URL names. Throws `invalid-argument`. */
+/** The path that a string or a `file:` URL, also as text, names. Throws `invalid-argument`; other URLs are no paths. */
 export function toPath(path: string | URL): string {
   const given: unknown = path;
   if (typeof given !== "string" && !(given instanceof URL)) {
     throw new TensorjarError("invalid-argument", `expected a path, got ${describe(given)}`);
   }
-  if (typeof given === "string" && !/^file:\/\//i.test(given)) {
+  if (typeof given === "string" && !/^(file|https?):/i.test(given)) {
     if (!given.includes("\0")) return given;
     throw new TensorjarError("invalid-argument", `the path ${quote(given)} holds a NUL`);
   }
@@ -16,9 +17,9 @@ export function toPath(path: string | URL): string {
   } catch (cause) {
     throw new TensorjarError(
       "invalid-argument",
-      `${quote(String(given))} is not the URL of a local file`,
+      `${quote(withoutSecrets(String(given)))} is not the URL of a local file`,
       { hint: "read other URLs with httpSource(url)" },
-      { cause },
+      /^file:/i.test(String(given)) ? { cause } : {}, // what others say may quote a password
     );
   }
 }

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
-import { quote, TensorjarError } from "./error.js";
+import { isTensorjarError, quote, TensorjarError } from "./error.js";
 import { errnoOf, fileError, toPath, withCode } from "./file-error.node.js";
 import type { Sink } from "./sink.js";
 import {
@@ -73,7 +73,7 @@ export function fileSink(
       try {
         await operation();
       } catch (cause) {
-        const error = cause instanceof TensorjarError ? cause : fileError(cause, name, what);
+        const error = isTensorjarError(cause) ? cause : fileError(cause, name, what);
         ended ??= error;
         await discard();
         throw error;
@@ -85,7 +85,7 @@ export function fileSink(
 
   function checkOpen(): void {
     if (ended === undefined) return;
-    if (ended instanceof TensorjarError) throw ended;
+    if (isTensorjarError(ended)) throw ended;
     throw new TensorjarError("invalid-argument", `the sink for ${quote(name)} was ${ended}`, {
       path: name,
       hint: "make a new fileSink(path)",

@@ -1,6 +1,6 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { abortable } from "./abort.js";
-import { quote, TensorjarError } from "./error.js";
+import { isTensorjarError, quote, TensorjarError } from "./error.js";
 import { fileError, toPath } from "./file-error.node.js";
 import { type ByteSource, checkRange } from "./source.js";
 import { allocate } from "./tensor.js";
@@ -33,7 +33,7 @@ export async function fileSource(path: string | URL): Promise<ByteSource> {
     return openSource(handle, opened, name);
   } catch (cause) {
     await handle?.close().catch(() => {}); // what went wrong first is what to tell
-    throw cause instanceof TensorjarError ? cause : fileError(cause, name, "could not be opened");
+    throw isTensorjarError(cause) ? cause : fileError(cause, name, "could not be opened");
   }
 }
 
@@ -113,7 +113,7 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       if (failure !== undefined) throw failure.cause;
       if (!signal?.aborted) await checkUnchanged();
     } catch (cause) {
-      throw cause instanceof TensorjarError ? cause : fileError(cause, path, "could not be read");
+      throw isTensorjarError(cause) ? cause : fileError(cause, path, "could not be read");
     }
   }
 

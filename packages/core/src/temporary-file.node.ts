@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { quote, TensorjarError } from "./error.js";
+import { isTensorjarError, quote, TensorjarError } from "./error.js";
 import { errnoOf, fileError, withCode } from "./file-error.node.js";
 
 /** A file that will take the name of another one. */
@@ -73,7 +73,7 @@ export function commitTemporary(
     if (ifExists === "error") nameUnlessTaken(file, path);
     else fs.renameSync(file.path, file.target);
   } catch (cause) {
-    if (cause instanceof TensorjarError) throw cause;
+    if (isTensorjarError(cause)) throw cause;
     throw fileError(cause, path, "could not be given its name", "io");
   }
   file.present = false;

@@ -68,7 +68,7 @@ describe("fileSource", () => {
 
   test("takes file URLs, as text too, and odd names", async () => {
     const url = pathToFileURL(write("100% ü?#.bin"));
-    for (const path of [url, url.href]) {
+    for (const path of [url, url.href, url.href.replace("file://", "file:")]) {
       const source = await fileSource(path);
       expect(await source.read(0, 3)).toEqual(bytes.subarray(0, 3));
       await source.close?.();
@@ -102,10 +102,16 @@ describe("fileSource", () => {
       // @ts-expect-error: not all are strings
       await expectError(() => fileSource(wrong), { code: "invalid-argument" });
     }
-    await expectError(() => fileSource(new URL("https://host/a")), {
-      code: "invalid-argument",
-      names: ["httpSource"],
-    });
+    for (const url of ["https://me:word@host/a?token=abc", "HTTP:host/a"]) {
+      for (const wrong of [url, new URL(url)]) {
+        const error = await expectError(() => fileSource(wrong), {
+          code: "invalid-argument",
+          names: ["host/a", "httpSource"],
+        });
+        expect(JSON.stringify([error.message, error.details])).not.toMatch(/word|abc/);
+        expect(error.cause).toBeUndefined();
+      }
+    }
   });
 
   test("does not wait for the other end of a pipe", async () => {
