@@ -154,7 +154,8 @@ function sliceControls(shape: readonly number[], onChange: (view: View) => void)
       );
     });
     if (rows !== undefined) parts.push(...range("Row", rows));
-    if (columns !== undefined) parts.push(...range("Column", columns));
+    if (columns !== undefined)
+      parts.push(...range(rows === undefined ? "Index" : "Column", columns));
     const isWhole = spans.every(({ start, stop }, axis) => start === 0 && stop === shape[axis]);
     if (!isWhole) {
       parts.push(
@@ -308,7 +309,9 @@ function painted(
   const parts = [
     ...(view.rows === undefined ? [] : [sampledText("Rows", rows)]),
     sampledText(view.rows === undefined ? "Indices" : "columns", columns),
-    `values from ${numberText(scale.low)} to ${numberText(scale.high)}`,
+    scale.low <= scale.high
+      ? `values from ${numberText(scale.low)} to ${numberText(scale.high)}`
+      : "no finite number",
     ...(dtype.startsWith("complex") ? ["magnitudes of complex numbers"] : []),
   ];
   const zooms = rows.length > zoomed || columns.length > zoomed;
@@ -410,6 +413,8 @@ function channels(colour: string): number[] {
 }
 
 function legend(scale: Scale): HTMLElement {
+  const note = h("span", { class: "quiet" }, "pink: NaN or infinite");
+  if (Number.isNaN(scale.low)) return h("div", { class: "legend" }, note);
   const [from, to] = scale.ends;
   const columns = Array.from({ length: 64 }, (_, i) => i);
   const values = Float64Array.from(columns, (i) => from * (1 - i / 63) + to * (i / 63));
@@ -419,6 +424,6 @@ function legend(scale: Scale): HTMLElement {
     h("span", {}, numberText(from)),
     paint({ rows: [0], columns, values }, scale),
     h("span", {}, numberText(to)),
-    h("span", { class: "quiet" }, "pink: NaN or infinite"),
+    note,
   );
 }

@@ -69,6 +69,7 @@ export function histogram(
           border: { display: false },
           ticks: {
             color: quiet,
+            precision: 0,
             maxTicksLimit: 6,
             callback: (count) =>
               Number.isInteger(Number(count)) ? Number(count).toLocaleString("en") : "",

@@ -173,7 +173,7 @@ function showFile(opened: OpenedFile, signal: AbortSignal): void {
     fileView(opened, signal, choose),
     h(
       "div",
-      { class: opened.rows.length === 1 ? "panes single" : "panes" },
+      { class: opened.rows.length < 2 ? "panes single" : "panes" },
       h(
         "section",
         { class: "tensors", "aria-label": "List of tensors" },
@@ -193,10 +193,19 @@ function showFile(opened: OpenedFile, signal: AbortSignal): void {
   else detail.append(h("p", { class: "quiet" }, "Choose a tensor to see its numbers."));
 }
 
-function searchText({ name, info }: Row): string {
+/** What is searched, made once for each row of which everything is known. */
+const searchTexts = new WeakMap<Row, string>();
+
+function searchText(row: Row): string {
+  const known = searchTexts.get(row);
+  if (known !== undefined) return known;
+  const { name, info } = row;
   if (info === undefined) return name.toLowerCase();
   const { dtype, shape } = info;
-  return `${name}\n${dtype}\n${shapeText(shape)}\n${shape.join("x")}\n[${shape.join(", ")}]`.toLowerCase();
+  const shapes = [shapeText(shape), shape.join("x"), `[${shape.join(", ")}]`];
+  const text = [name, dtype, ...shapes].join("\n").toLowerCase();
+  searchTexts.set(row, text);
+  return text;
 }
 
 /** Reads the headers that are missing: of a file here all of them, over a network those in sight. */

@@ -75,7 +75,7 @@ export async function statistics(
     for (const value of values) {
       if (Number.isFinite(value)) {
         finite += 1;
-        mean += (value - mean) / finite;
+        mean += value / finite - mean / finite; // a difference could overflow
         if (value === 0) none += 1;
         if (value < low) low = value;
         if (value > high) high = value;
@@ -97,11 +97,12 @@ export async function statistics(
 
   const { bins, place } = binning(low, high, dtypeInfo(dtype).kind);
   const counts = new Array<number>(bins.length).fill(0);
+  const scale = Math.max(Math.abs(low), Math.abs(high)) || 1; // so that squares do not overflow
   let squares = 0;
   for await (const [values] of numbers()) {
     for (const value of values) {
       if (!Number.isFinite(value)) continue;
-      squares += (value - mean) ** 2;
+      squares += (value / scale - mean / scale) ** 2;
       const bin = place(value);
       counts[bin] = (counts[bin] ?? 0) + 1;
     }
@@ -111,7 +112,7 @@ export async function statistics(
     min: exactLow ?? low,
     max: exactHigh ?? high,
     mean,
-    deviation: Math.sqrt(squares / finite),
+    deviation: scale * Math.sqrt(squares / finite),
     histogram: bins.map(([from, to], i) => ({ low: from, high: to, count: counts[i] ?? 0 })),
   };
 }

@@ -5,6 +5,8 @@ import { byteText, nameText, shapeText } from "./text.js";
 const rowHeight = 44;
 /** Rows that are made above and below those in sight. */
 const margin = 6;
+/** Characters at the end of a name that are always seen. */
+const tailLength = 16;
 /** Browsers draw nothing beyond some ten million pixels; longer lists scroll by more than a row a row. */
 const mostPixels = 8_000_000;
 
@@ -48,6 +50,7 @@ export class TensorList {
     this.#rows = rows;
     this.#active = Math.max(0, this.#chosen === undefined ? 0 : rows.indexOf(this.#chosen));
     this.#clear();
+    this.element.hidden = rows.length === 0; // a list box without options is none
     this.element.scrollTop = 0;
     this.#filler.style.height = `${this.#pixels}px`;
     this.#render();
@@ -124,8 +127,13 @@ export class TensorList {
   }
 
   #option(row: Row, index: number): HTMLElement {
-    const { name, info, place } = row;
+    const { info, place } = row;
     const slot = place?.slot;
+    const name = nameText(row.name);
+    const about =
+      info === undefined
+        ? [row.damaged ? "cannot be read" : "…"]
+        : [info.dtype, shapeText(info.shape), byteText(info.byteLength)];
     return h(
       "div",
       {
@@ -137,18 +145,18 @@ export class TensorList {
         "aria-selected": row === this.#chosen ? "true" : "false",
         "aria-setsize": this.#rows.length,
         "aria-posinset": index + 1,
+        "aria-label": `${name} ${about.join(" · ")}`, // the name in one piece
+        title: name,
       },
-      h("span", { class: "name", title: nameText(name) }, nameText(name)),
-      " ",
       h(
         "span",
-        { class: "about" },
-        ...(info === undefined
-          ? [row.damaged ? "cannot be read" : "…"]
-          : [`${info.dtype} `, `${shapeText(info.shape)} `, byteText(info.byteLength)].map((text) =>
-              h("span", {}, text),
-            )),
+        { class: "name" },
+        // Of a long name the middle is left out: names begin alike, and their ends tell more.
+        h("span", {}, name.slice(0, -tailLength)),
+        h("span", {}, name.slice(-tailLength)),
       ),
+      " ",
+      h("span", { class: "about" }, about.join(" · ")),
     );
   }
 

@@ -25,7 +25,8 @@ export function shapeText(shape: readonly number[]): string {
 export function numberText(value: number | bigint): string {
   if (typeof value === "bigint") return String(value);
   if (Number.isInteger(value) && Math.abs(value) < 1e10) return String(value);
-  return String(Number(value.toPrecision(5)));
+  const rounded = Number(value.toPrecision(5));
+  return Math.abs(rounded) < 1e10 ? String(rounded) : rounded.toExponential();
 }
 
 /** What a file says, fit to be seen: control and format characters are shown, not obeyed. */

@@ -248,6 +248,9 @@ describe("a file", () => {
       await page.getByLabel("Search").fill("block.4242 float32 [1]");
       await page.getByText(`10 of 100,000 tensors`).waitFor();
       assert.equal(await options.count(), 10);
+      await page.getByLabel("Search").fill("no such tensor");
+      await page.getByText("0 of 100,000 tensors").waitFor();
+      assert.deepEqual(await violations(page), []);
     }));
 
   test("of 6 GiB: opened by its header, shown by its slices", () =>
