@@ -84,7 +84,9 @@ export function readHead(metadata: ReadonlyMap<string, string>): Head {
     step: integer(metadata, "step"),
     configText,
     config: parseJson(configText, "config"),
-    optimizers: readOptimizers(parseJson(required(metadata, "optimizers"), "optimizers")),
+    optimizers: readOptimizers(
+      parseJson(required(metadata, "optimizers"), "optimizers", { finite: true }),
+    ),
     ...(metrics === undefined ? {} : { metrics: readMetrics(parseJson(metrics, "metrics")) }),
   };
 }

@@ -1,7 +1,7 @@
 import { isTensorjarError, type SourceLike, type Tensor, toFloat64 } from "@tensorjar/core";
 import { tensorBytes } from "@tensorjar/core/codec";
 import { formatOf } from "./inspect.js";
-import { below, type Json, jsonText } from "./json.js";
+import { below, type Json, sameJson } from "./json.js";
 import { sameShape } from "./shape.js";
 import type { OptimizerSnapshot, Snapshot } from "./snapshot.js";
 import { withSource } from "./source.js";
@@ -151,8 +151,7 @@ function compareJson(
   if (left === undefined && right === undefined) return;
   if (left === undefined) differences.push({ path, kind: "unexpected" });
   else if (right === undefined) differences.push({ path, kind: "missing" });
-  else if (jsonText(left, path) !== jsonText(right, path))
-    differences.push({ path, kind: "values" });
+  else if (!sameJson(left, right)) differences.push({ path, kind: "values" });
 }
 
 /** One step for all is the same as that step for every parameter with state, which is how an `.npz` has it. */

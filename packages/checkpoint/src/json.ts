@@ -1,5 +1,6 @@
 import { TensorjarError } from "@tensorjar/core";
 import { describe } from "@tensorjar/core/codec";
+import { checkJson, maxDepth } from "./json-check.js";
 
 /** What JSON text holds. */
 export type Json =
@@ -9,9 +10,6 @@ export type Json =
   | string
   | readonly Json[]
   | { readonly [key: string]: Json };
-
-/** Levels of nesting that are written; the same bound as for trees. */
-const maxDepth = 1000;
 
 /**
  * The JSON text of `value`, called `path` in messages: compact, keys in their order, `-0` kept.
@@ -66,32 +64,58 @@ function notJson(path: string, what: string): TensorjarError {
   });
 }
 
-/** The value of JSON text that a file holds as `name`, frozen. Throws `invalid-checkpoint` with the position of the fault. */
-export function parseJson(text: string, name: string): Json {
-  try {
-    return freeze(JSON.parse(text));
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    // Engines name the place, but for a text that ends too soon.
-    const where = /\d/.test(why) ? "" : ` (at position ${text.length})`;
-    throw new TensorjarError(
-      "invalid-checkpoint",
-      `the ${name} of the checkpoint is not JSON: ${why}${where}`,
-      { name },
-      { cause },
-    );
-  }
+export interface ReadRules {
+  /** Whether every number must be one that can be written. */
+  finite?: boolean;
 }
 
-/** Freezes a value that JSON.parse made, without recursion: how deep a file nests is not ours to trust. */
-function freeze(value: Json): Json {
-  const open: Json[] = [value];
-  for (let item = open.pop(); item !== undefined; item = open.pop()) {
-    if (typeof item !== "object" || item === null) continue;
-    Object.freeze(item);
-    for (const inner of Object.values<Json>(item)) open.push(inner);
+/**
+ * The value of JSON text that a file holds as `name`, frozen. Throws `invalid-checkpoint` with the position of the
+ * fault, which a number past the range of doubles is too where all must be `finite`, since it could not be written
+ * again; and `limit-exceeded` for more levels than are written.
+ */
+export function parseJson(text: string, name: string, { finite = false }: ReadRules = {}): Json {
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    checkJson(text, name, finite);
+    throw cause; // not for what the text is
   }
+  if (!freeze(value, finite)) checkJson(text, name, finite);
   return value;
+}
+
+/** Freezes a value that JSON.parse made, level by level. Tells whether it can be written again. */
+function freeze(value: Json, finite: boolean): boolean {
+  let writable = true;
+  let depth = 0;
+  for (let level = [value]; level.length > 0; depth++) {
+    const next: Json[] = [];
+    for (const item of level) {
+      if (typeof item === "number") writable &&= !finite || Number.isFinite(item);
+      if (typeof item !== "object" || item === null) continue;
+      writable &&= depth < maxDepth;
+      Object.freeze(item);
+      for (const inner of Object.values<Json>(item)) next.push(inner);
+    }
+    level = next;
+  }
+  return writable;
+}
+
+/** Whether `other` is the JSON value `value`, with its keys in the same order; -0 is not 0. */
+export function sameJson(value: Json, other: unknown): boolean {
+  if (typeof value !== "object" || value === null) return Object.is(value, other);
+  if (typeof other !== "object" || other === null) return false;
+  const lists = Array.isArray(value) && Array.isArray(other) && value.length === other.length;
+  if (!lists && (Array.isArray(value) || !isPlain(other))) return false;
+  const theirs: [string, unknown][] = Object.entries(other);
+  const ours = Object.entries<Json>(value);
+  return (
+    ours.length === theirs.length &&
+    ours.every(([key, item], i) => key === theirs[i]?.[0] && sameJson(item, theirs[i][1]))
+  );
 }
 
 /** Whether a parsed JSON value is an object, not an array. */

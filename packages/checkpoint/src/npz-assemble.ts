@@ -1,4 +1,10 @@
-import { isTensor, type Problem, type Tensor, TensorjarError } from "@tensorjar/core";
+import {
+  isTensor,
+  isTensorjarError,
+  type Problem,
+  type Tensor,
+  TensorjarError,
+} from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import type { NpyArray, NpzFile } from "@tensorjar/npz";
 import { listed, parseJson } from "./json.js";
@@ -88,8 +94,8 @@ export function readHead(
   try {
     if (text !== undefined) parsed = parseJson(text, "config");
   } catch (error) {
-    const { message } = error as TensorjarError; // the one thing that parseJson throws
-    faults.add(message, { kind: "unexpected", path: headNames.config });
+    if (!isTensorjarError(error, "invalid-checkpoint")) throw error;
+    faults.add(error.message, { kind: "unexpected", path: headNames.config });
   }
   return { version: npzVersion, step: count ?? 0, config: parsed, configText: text ?? "{}" };
 }

@@ -12,7 +12,7 @@ import {
   tensorBytes,
   tensorFromBytes,
 } from "@tensorjar/core/codec";
-import { checkStep, type Json, jsonText, parseJson } from "./json.js";
+import { checkStep, type Json, jsonText, parseJson, sameJson } from "./json.js";
 import { readMetrics, readState, type StateOptions, type TrainingState } from "./state.js";
 
 /** An optimizer as it was saved. */
@@ -183,9 +183,8 @@ export function toSnapshot(given: TrainingState | Snapshot, options: SnapshotOpt
     if (hyperparameters !== undefined) jsonText(hyperparameters, `${path}.hyperparameters`);
   }
   if (given.metrics !== undefined) readMetrics(given.metrics);
-  const config = jsonText(given.config, "config");
-  const kept = jsonText(parseJson(given.configText, "config"), "config") === config;
-  return kept ? given : { ...given, configText: config };
+  if (sameJson(parseJson(given.configText, "config"), given.config)) return given;
+  return { ...given, configText: jsonText(given.config, "config") };
 }
 
 function checkTensors(tensors: unknown, path: string): void {

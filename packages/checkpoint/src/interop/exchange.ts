@@ -152,7 +152,7 @@ export class Collected {
     const text = metadata.get("hyperparameters");
     const hyperparameters =
       options.hyperparameters ??
-      (text === undefined ? undefined : parseJson(text, "hyperparameters"));
+      (text === undefined ? undefined : parseJson(text, "hyperparameters", { finite: true }));
     const counted = this.step ?? Math.max(0, ...this.steps.values());
     const step = options.step ?? countOf(metadata.get("step"), counted);
     const configText =

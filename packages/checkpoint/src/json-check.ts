@@ -1,0 +1,141 @@
+import { TensorjarError } from "@tensorjar/core";
+import { quote } from "@tensorjar/core/codec";
+
+/** Levels of nesting that are read and written; the same bound as for trees. */
+export const maxDepth = 1000;
+
+const words: { readonly [first: string]: string } = { t: "true", f: "false", n: "null" };
+
+/**
+ * Throws for a text that is not JSON (RFC 8259), which a checkpoint holds as `name`: `invalid-checkpoint` with the
+ * first character that cannot stand there, counted as strings are indexed, and `limit-exceeded` for more than
+ * {@link maxDepth} levels. Where numbers must be `finite`, one past the range of doubles is a fault too.
+ * For texts that `JSON.parse` has refused: engines tell the place each in its way, or not at all.
+ */
+export function checkJson(text: string, name: string, finite: boolean): void {
+  let at = 0;
+  /** What closes the containers that are open. */
+  const closers: ("}" | "]")[] = [];
+
+  const fault = (wanted: string, position = at): TensorjarError => {
+    const found = position < text.length ? quote(text.slice(position, position + 16)) : "the end";
+    return new TensorjarError(
+      "invalid-checkpoint",
+      `the ${name} of the checkpoint is not JSON: expected ${wanted}, found ${found} at position ${position}`,
+      { name },
+    );
+  };
+
+  /** Passes one character, if it is one of those that `pattern` knows. */
+  function take(pattern: RegExp): boolean {
+    const known = pattern.test(text.charAt(at));
+    if (known) at++;
+    return known;
+  }
+
+  function need(pattern: RegExp, wanted: string): void {
+    if (!take(pattern)) throw fault(wanted);
+  }
+
+  function takeAll(pattern: RegExp): void {
+    while (take(pattern));
+  }
+
+  function takeBlanks(): void {
+    takeAll(/[ \t\n\r]/);
+  }
+
+  function takeDigits(): void {
+    need(/\d/, "a digit");
+    takeAll(/\d/);
+  }
+
+  function takeString(): void {
+    need(/"/, "a string");
+    while (!take(/"/)) {
+      if (take(/\\/)) {
+        if (take(/u/)) for (let i = 0; i < 4; i++) need(/[\da-f]/i, "a hexadecimal digit");
+        else need(/["\\/bfnrt]/, "an escape");
+      } else need(/[^\0-\x1f]/, "the rest of a string without control characters");
+    }
+  }
+
+  function takeNumber(): void {
+    const start = at;
+    take(/-/);
+    if (!take(/0/)) takeDigits();
+    if (take(/\./)) takeDigits();
+    if (take(/e/i)) {
+      take(/[+-]/);
+      takeDigits();
+    }
+    if (finite && !Number.isFinite(Number(text.slice(start, at)))) {
+      throw fault("a number within the range of doubles", start);
+    }
+  }
+
+  function takeWord(word: string): void {
+    for (const letter of word) {
+      if (text[at] !== letter) throw fault(word);
+      at++;
+    }
+  }
+
+  /** Passes a value without parts, or enters one that has some: `true` when the first of them is what comes next. */
+  function enter(): boolean {
+    takeBlanks();
+    const first = text.charAt(at);
+    if (first === "{" || first === "[") {
+      if (closers.length === maxDepth) throw tooDeep(name, at);
+      const closer = first === "{" ? "}" : "]";
+      closers.push(closer);
+      at++;
+      takeBlanks();
+      if (text[at] === closer) return false;
+      if (closer === "}") takeKey();
+      return true;
+    }
+    const word = words[first];
+    if (word !== undefined) takeWord(word);
+    else if (first === '"') takeString();
+    else if (/[-\d]/.test(first)) takeNumber();
+    else throw fault("a value");
+    return false;
+  }
+
+  function takeKey(): void {
+    takeBlanks();
+    takeString();
+    takeBlanks();
+    need(/:/, '":"');
+  }
+
+  /** Leaves what ends here: `true` when another value comes next. */
+  function leave(): boolean {
+    for (;;) {
+      takeBlanks();
+      const closer = closers.at(-1);
+      if (closer === undefined) {
+        if (at < text.length) throw fault("nothing more");
+        return false;
+      }
+      if (take(/,/)) {
+        if (closer === "}") takeKey();
+        return true;
+      }
+      if (text[at] !== closer) throw fault(`"," or "${closer}"`);
+      closers.pop();
+      at++;
+    }
+  }
+
+  while (enter() || leave());
+}
+
+function tooDeep(name: string, position: number): TensorjarError {
+  return new TensorjarError(
+    "limit-exceeded",
+    `the ${name} of the checkpoint is nested deeper than ${maxDepth} levels, at position ${position}`,
+    { name, expected: maxDepth },
+  );
+}
