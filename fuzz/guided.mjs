@@ -2,8 +2,10 @@
 // Each input is read or refused with a TensorjarError, in time.
 // node fuzz/guided.mjs [--count 100000] [--seed 1]; the packages must be built.
 // A tool that did this (@jazzer.js/core 4.0.0) needs a C library that long-lived Linux systems lack.
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import ts from "typescript-5.9";
 import { options, random } from "./random.mjs";
@@ -88,6 +90,19 @@ export { inspectCheckpoint, verifyCheckpoint } from "@tensorjar/checkpoint";`,
   platform: "node",
   write: false,
 });
+
+/** From a file: every error would hold the whole text of a `data:` URL in its stack. */
+async function imported(text) {
+  const folder = mkdtempSync(join(tmpdir(), "tensorjar-fuzz-"));
+  try {
+    const file = join(folder, "bundle.mjs");
+    writeFileSync(file, text);
+    return await import(pathToFileURL(file).href);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 const { code, places } = counting(bundled.outputFiles[0].text);
 const {
   decodeNpy,
@@ -98,7 +113,7 @@ const {
   openNpz,
   openShardedSafetensors,
   verifyCheckpoint,
-} = await import(`data:text/javascript;base64,${Buffer.from(code).toString("base64")}`);
+} = await imported(code);
 
 const limits = { maxInflatedBytes: 1 << 20 };
 const parsers = [

@@ -9,7 +9,9 @@ const [count = "20000", seed = "1"] = process.argv.slice(2);
 const programs = readdirSync(folder).filter((file) => /^(?!kill|memory|random).*\.mjs$/.test(file));
 const options = ["--count", count, "--seed", seed];
 const memory = new URL("../fuzz/memory.mjs", import.meta.url).href;
-const runs = programs.sort().map((file) => ["--import", memory, folder + file, ...options]);
+const runs = programs
+  .sort()
+  .map((file) => ["--max-old-space-size=256", "--import", memory, folder + file, ...options]);
 runs.push([
   `${folder}kill.mjs`,
   "--kills",
