@@ -4,31 +4,32 @@ import { quote } from "@tensorjar/core/codec";
 export const QUOTE = 0x22;
 /** What null starts with. */
 export const NULL = 0x6e;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
+export const BACKSLASH = 0x5c;
+export const COMMA = 0x2c;
 const ARRAY = 0x5b;
 const OBJECT = 0x7b;
 
 /** Containers inside one another, as serde_json allows them. */
 const maxDepth = 127;
 const word = /true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-/** The rest of a string without escapes: in a process that has just started, ten times as fast as byte by byte. */
-const plain = /[ !#-[\]-~]{0,999}"/y; // bounded: without, a long one overflows the stack of patterns
+const integer = /^[\t\n\r ]*(0|-?[1-9]\d{0,19})[\t\n\r ]*$/;
 const goodString = "a string without control characters, unknown escapes and lone surrogates";
 
 export interface JsonReader {
+  /** One character per byte, and what strings without escapes are slices of. */
+  readonly text: string;
   /** An error with the names that lead to the member that is read, and with its place. */
   error(code: ErrorCode, message: string): TensorjarError;
   /** The next character that is no white space, where the reader then stands; -1 at the end. */
   next(): number;
   string(): string;
-  /** How many integers there are in an array; `into` holds them. Below 2^64 in plain digits, inexact past 2^53−1. */
-  integers(into: number[]): number;
-  /** `member` is called with each name, and reads the value. */
-  object(member: (name: string) => void): void;
-  /** What a sticky pattern finds where the reader stands, and what it then has passed. */
-  match(pattern: RegExp): RegExpExecArray | null;
+  /** An array of integers: below 2^64 in plain digits, inexact past 2^53−1. */
+  integers(): number[];
+  /**
+   * `member` is called with each name, and reads the value. Before, `many` may read members from where it is told to,
+   * and returns where the last one ends; the same place when there is none.
+   */
+  object(member: (name: string) => void, many?: (at: number) => number): void;
   /** Reads any value and returns its text. */
   skip(): string;
 }
@@ -41,24 +42,16 @@ export interface JsonReader {
  * a fault is the `name` of the error. Throws `invalid-utf8`.
  */
 export function jsonReader(bytes: Uint8Array, what: string, offset: number, named = 0): JsonReader {
-  /** One character per byte, so that strings are slices of it. */
-  let text = decode(bytes);
-  // Validating takes eight times as long on some engines; as many characters as bytes, none replaced, are ASCII.
-  if (text.length !== bytes.length || text.includes("\ufffd")) {
-    try {
-      decode(bytes, "utf-8", true);
-    } catch {
-      throw new TensorjarError("invalid-utf8", `${what} is not valid UTF-8`, { offset });
-    }
-    text = decode(bytes, "latin1");
+  let text: string;
+  try {
+    text = decode(bytes);
+  } catch {
+    throw new TensorjarError("invalid-utf8", `${what} is not valid UTF-8`, { offset });
   }
+  if (text.length !== bytes.length) text = decode(bytes, "latin1"); // it is not ASCII
   let at = 0;
   /** The names that lead to where the reader is; containers without one yet are there too. */
   const path: (string | undefined)[] = [];
-  /** The same few keys and dtypes come again and again. */
-  const short: string[] = [];
-  let numbers: number[] = [];
-  let count = 0;
 
   const error = (code: ErrorCode, message: string, place = at): TensorjarError => {
     const position = offset + place;
@@ -71,11 +64,8 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
   };
   const expected = (wanted: string, place = at): never => {
     const found = text.slice(place, place + 16);
-    throw error(
-      "invalid-header",
-      `expected ${wanted}, found ${found ? quote(found) : "the end"}`,
-      place,
-    );
+    const shown = found ? quote(found) : "the end";
+    throw error("invalid-header", `expected ${wanted}, found ${shown}`, place);
   };
 
   const next = (): number => {
@@ -94,73 +84,44 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
   const string = (): string => {
     take(QUOTE, "a string");
     const start = at;
-    plain.lastIndex = start;
-    let end = plain.test(text) ? plain.lastIndex - 1 : start;
-    let ascii = true;
-    for (; ; end++) {
-      const byte = end < bytes.length ? (bytes[end] as number) : 0; // end is within bytes
-      if (byte === QUOTE) break;
-      if (byte < 0x20) expected(goodString, end);
-      if (byte === BACKSLASH) end++;
-      if (byte === BACKSLASH || byte > 0x7f) ascii = false;
+    for (let byte = 0; byte !== QUOTE; at++) {
+      byte = bytes[at] ?? 0;
+      if (byte < 0x20) expected(goodString);
+      if (byte === BACKSLASH) at++;
     }
-    at = end + 1;
-    if (!ascii) return unescaped(start, end);
-    const length = end - start;
-    if (length > 12) return text.slice(start, end);
-    const slot = ((bytes[start] as number) + length) & 31; // there is a quote at least
-    const known = short[slot];
-    if (known?.length === length && text.startsWith(known, start)) return known;
-    const value = text.slice(start, end);
-    short[slot] = value;
-    return value;
-  };
-
-  const unescaped = (start: number, end: number): string => {
+    const raw = text.slice(start, at - 1);
+    if (!/[^ -[\]-~]/.test(raw)) return raw;
     try {
-      const value: string = JSON.parse(`"${decode(bytes.subarray(start, end))}"`); // of strings the same grammar
+      const value: string = JSON.parse(decode(bytes.subarray(start - 1, at))); // of strings the same grammar
       if (!/\p{Surrogate}/u.test(value)) return value;
     } catch {}
     return expected(goodString, start);
   };
 
-  const integer = (): void => {
-    const minus = next() === 0x2d;
-    const start = minus ? at + 1 : at;
-    let end = start;
-    let value = 0;
-    for (; end < bytes.length; end++) {
-      const digit = (bytes[end] as number) - 0x30; // end is within bytes
-      if (digit < 0 || digit > 9) break;
-      value = value * 10 + digit;
-    }
-    if (
-      end === start ||
-      (bytes[start] === 0x30 && (minus || end > start + 1)) ||
-      value > 2e19 ||
-      (value > Number.MAX_SAFE_INTEGER && BigInt(text.slice(start, end)) >> 64n > 0n)
-    ) {
-      expected("an integer from 0 to 2^64-1 in plain digits");
-    }
-    at = end;
-    numbers[count++] = minus ? -value : value;
-  };
-
-  const container = (open: number, item: (name: string) => void): void => {
+  const container = (
+    open: number,
+    item: (name: string) => void,
+    many?: (at: number) => number,
+  ): void => {
     take(open, open === OBJECT ? "an object" : "an array");
-    if (path.push(undefined) > maxDepth) expected(`no more than ${maxDepth} levels`);
-    for (let more = false; next() !== open + 2; more = true) {
-      if (more) take(COMMA, '"," or the closing bracket');
-      let name = "";
-      if (open === OBJECT) {
-        path[path.length - 1] = name = string();
-        take(COLON, '":"');
-      }
-      item(name);
+    const depth = path.push(undefined);
+    if (depth > maxDepth) expected(`no more than ${maxDepth} levels`);
+    if (next() !== open + 2) {
+      do {
+        const start = at;
+        at = many?.(at) ?? at;
+        if (at > start) continue;
+        let name = "";
+        if (open === OBJECT) {
+          path[depth - 1] = name = string();
+          take(0x3a, '":"');
+        }
+        item(name);
+      } while (next() === COMMA && ++at);
     }
-    at++;
+    take(open + 2, '"," or the closing bracket');
     path.pop();
-    if (path.length === 0 && next() >= 0) expected("nothing more");
+    if (depth === 1 && next() >= 0) expected("nothing more");
   };
 
   const skip = (): string => {
@@ -178,29 +139,34 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
   };
 
   return {
+    text,
     error,
     next,
     string,
-    integers(into) {
-      numbers = into;
-      count = 0;
-      container(ARRAY, integer);
-      return count;
+    integers() {
+      take(ARRAY, "an array");
+      if (next() === ARRAY + 2) {
+        at++;
+        return [];
+      }
+      const end = text.indexOf("]", at);
+      const parts = text.slice(at, end < 0 ? undefined : end).split(",");
+      return parts.map((part) => {
+        const digits = integer.exec(part)?.[1];
+        if (digits === undefined || BigInt(digits) >> 64n > 0n)
+          return expected("an integer from 0 to 2^64-1 in plain digits");
+        at += part.length + 1;
+        return Number(digits);
+      });
     },
-    object: (member) => container(OBJECT, member),
-    match(pattern) {
-      pattern.lastIndex = at;
-      const found = pattern.exec(text);
-      if (found) at = pattern.lastIndex;
-      return found;
-    },
+    object: (member, many) => container(OBJECT, member, many),
     skip,
   };
 }
 
-/** The text of bytes, a byte order mark included. */
-function decode(bytes: Uint8Array, encoding = "utf-8", fatal = false): string {
-  const decoder = new TextDecoder(encoding, { fatal, ignoreBOM: true });
+/** The text of bytes, a byte order mark included. Throws for what is no UTF-8. */
+function decode(bytes: Uint8Array, encoding = "utf-8"): string {
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   try {
     return decoder.decode(bytes);
   } catch {
