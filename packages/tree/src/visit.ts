@@ -139,7 +139,8 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
       keys: order === "sorted" ? keys.sort(compareNames) : keys,
       values: valuesOf(fields as Fields, map, keys, order),
       path,
-      base: parent === undefined && prefix === "" ? "" : `${path}.`,
+      // Joined, a text of its own; added up, every path would be put together anew from all its segments.
+      base: parent === undefined && prefix === "" ? "" : [path, ""].join("."),
       plain: simple || map !== undefined || Array.isArray(fields) || isPlain(fields as object),
       twin,
       next: 0,
