@@ -1,4 +1,10 @@
-import { type Snapshot, type TrainingState, takeSnapshot, tensor } from "@tensorjar/checkpoint";
+import {
+  type Snapshot,
+  type Tensor,
+  type TrainingState,
+  takeSnapshot,
+  tensor,
+} from "@tensorjar/checkpoint";
 import {
   type AdamHyperparameters,
   fromMlx,
@@ -45,6 +51,31 @@ describe.each([
     expect(content(same)).toEqual(content(snapshot()));
   });
 
+  test("leaves the tensors that it is given as they are, and holds their numbers", () => {
+    const { tensors, metadata } = to(snapshot());
+    const own = new Map(
+      Array.from(tensors, ([name, given]) => [
+        name,
+        { ...given, shape: [...given.shape] } as Tensor,
+      ]), // of the same dtype
+    );
+    const back = from({ tensors: own, metadata });
+    for (const given of own.values()) {
+      expect(Object.isFrozen(given) || Object.isFrozen(given.shape)).toBe(false);
+    }
+    const data = [...own.values()].map((given) => given.data);
+    expect(Object.isFrozen(back.params.get("layers.0.weight"))).toBe(true);
+    expect(data).toContain(back.params.get("layers.0.weight")?.data);
+  });
+
+  test("refuses what is no tensor", async () => {
+    const name = from === fromOptax ? "params.w" : "model.w";
+    await expectError(() => Reflect.apply(from, undefined, [{ tensors: { [name]: 3 } }]), {
+      code: "invalid-argument",
+      names: [name],
+    });
+  });
+
   test("takes parameters alone", () => {
     const params = takeSnapshot({ params: { w: vector(1) }, optimizers: {}, step: 3 });
     expect(content(from(to(params)))).toEqual(content(params));
@@ -84,6 +115,13 @@ describe.each([
     const wrong = { tensors: {}, metadata: metadata.set("step", "soon") };
     await expectError(() => from(wrong), { code: "invalid-checkpoint", names: ["soon"] });
   });
+});
+
+test("steps of any number of parameters are read", () => {
+  const one = vector(1); // more than an engine takes as arguments
+  const tensors = new Map(Array.from({ length: 130_000 }, (_, i) => [`optimizer.p${i}.step`, one]));
+  tensors.set("optimizer.last.step", vector(2));
+  expect(fromTorch({ tensors }).step).toBe(2);
 });
 
 test("names are those of each library", () => {

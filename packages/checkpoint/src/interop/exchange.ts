@@ -1,5 +1,5 @@
 import { type Named, type Tensor, TensorjarError, toFloat64 } from "@tensorjar/core";
-import { namedEntries, quote } from "@tensorjar/core/codec";
+import { checkTensor, namedEntries, quote } from "@tensorjar/core/codec";
 import { isJsonObject, type Json, jsonText, parseJson } from "../json.js";
 import { freezeSnapshot, type OptimizerSnapshot, type Snapshot } from "../snapshot.js";
 
@@ -153,7 +153,8 @@ export class Collected {
     const hyperparameters =
       options.hyperparameters ??
       (text === undefined ? undefined : parseJson(text, "hyperparameters", { finite: true }));
-    const counted = this.step ?? Math.max(0, ...this.steps.values());
+    let counted = this.step ?? 0;
+    for (const each of this.steps.values()) counted = Math.max(counted, each);
     const step = options.step ?? countOf(metadata.get("step"), counted);
     const configText =
       options.config === undefined
@@ -206,7 +207,9 @@ export function collect(
 ): Snapshot {
   const into = new Collected();
   for (const [name, tensor] of namedEntries(tensors)) {
-    if (place(name, tensor, into)) continue;
+    checkTensor(tensor, name);
+    // The snapshot freezes its tensors; those given are the caller's.
+    if (place(name, { ...tensor, shape: [...tensor.shape] }, into)) continue;
     throw new TensorjarError(
       "invalid-checkpoint",
       `the tensor ${quote(name)} has a name that means nothing here`,
