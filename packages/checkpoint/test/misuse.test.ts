@@ -46,6 +46,16 @@ test("a policy that gives no Set fails by name, and deletes nothing", async () =
   await checkpoints.close();
 });
 
+test("a snapshot whose configuration has no text is refused", async () => {
+  const snapshot = takeSnapshot(state());
+  for (const configText of [undefined, null, 5, {}]) {
+    await expectError(() => gather(npzCheckpoint.chunks({ ...snapshot, configText } as never)), {
+      code: "invalid-argument",
+      names: ["configText"],
+    });
+  }
+});
+
 test("names that cannot be asked, or answer with no string, are refused", async () => {
   const snapshot = takeSnapshot(state());
   for (const names of [{}, 5, { toFile: () => 5, toTree: (name: string) => name }]) {
