@@ -6,6 +6,7 @@ export { castEach } from "./cast-each.js";
 export { compareNames } from "./compare-names.js";
 export { dataConstructor, isCount, isDType, nativeDType, shapeText } from "./dtype.js";
 export { classTag, describe, quote } from "./error.js";
+export { errorWithoutSecrets, textWithoutSecrets } from "./http-url.js";
 export { inOrder, type OrderedTask } from "./in-order.js";
 export { checkName, namedEntries } from "./named.js";
 export { toSink, type WriteOptions, writeChunks } from "./sink.js";

@@ -30,7 +30,7 @@ export function withoutSecrets(url: string): string {
 
 /** A text of somebody else's, with the URLs in it as {@link withoutSecrets} shows them. */
 export function textWithoutSecrets(text: string): string {
-  return text.replace(/[a-z][a-z\d+.-]*:\/\/[^\s"<>]+/gi, withoutSecrets);
+  return text.replace(/(https?:|[a-z][a-z\d+.-]*:\/\/)[^\s"<>]+/gi, (url) => withoutSecrets(url));
 }
 
 /** What was thrown about a URL: itself, or where its message, a property or a cause of it holds secrets, an error without. */
