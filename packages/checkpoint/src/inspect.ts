@@ -1,5 +1,6 @@
 import type { ByteSource, SourceLike } from "@tensorjar/core";
 import { sniff } from "@tensorjar/core";
+import { openNpz } from "@tensorjar/npz";
 import type { CheckpointFormat, CheckpointSummary } from "./format.js";
 import { npzCheckpoint, verifyNpz } from "./npz-format.js";
 import { safetensorsCheckpoint, verifySafetensors } from "./safetensors-format.js";
@@ -26,5 +27,9 @@ export async function formatOf(source: ByteSource): Promise<CheckpointFormat> {
 }
 
 async function isZip(source: ByteSource): Promise<boolean> {
-  return /^(npz|zip)$/.test(sniff(await source.read(0, Math.min(source.size, 4096))));
+  const format = sniff(await source.read(0, Math.min(source.size, 4096)));
+  if (format !== "pytorch-zip") return format === "npz" || format === "zip";
+  // Its first member is called like PyTorch's; whether it is ours, the others tell.
+  const file = await openNpz(source).catch(() => undefined); // what is wrong is told by whoever reads it
+  return file !== undefined && file.names.length > 0;
 }
