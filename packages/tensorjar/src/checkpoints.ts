@@ -14,18 +14,19 @@ import {
 } from "@tensorjar/checkpoint";
 import type { ByteSource, SniffedFormat } from "@tensorjar/core";
 import { folderStore } from "#platform";
-import { sniffSource, unknownFormat } from "./formats.js";
-import { type FacadeSource, toFacadeSource } from "./source.js";
+import { isZip, openZip, sniffSource, unknownFormat } from "./formats.js";
+import { type FacadeSource, isOurs, toFacadeSource } from "./source.js";
 
 const formats: Partial<Record<SniffedFormat, CheckpointFormat>> = {
   safetensors: safetensorsCheckpoint,
   npz: npzCheckpoint,
   zip: npzCheckpoint,
+  "pytorch-zip": npzCheckpoint,
 };
 
 /**
  * Loads a checkpoint into a frozen snapshot that owns its arrays; its container is told by its content.
- * Checksums are verified unless `verify` is false. Rejects with `invalid-checkpoint`, `checksum-mismatch`,
+ * Checksums are verified unless `verify` is false; a byte source that is given stays open. Rejects with `invalid-checkpoint`, `checksum-mismatch`,
  * `unsupported-version`, `not-this-format` and the codes of the codec.
  */
 export async function loadCheckpoint(
@@ -36,14 +37,16 @@ export async function loadCheckpoint(
   try {
     return await (await formatOf(bytes)).load(bytes, options);
   } finally {
-    if (bytes !== source) await bytes.close?.();
+    if (isOurs(source)) await bytes.close?.();
   }
 }
 
 async function formatOf(source: ByteSource): Promise<CheckpointFormat> {
+  const wanted = "a checkpoint (safetensors or .npz)";
   const { head, format } = await sniffSource(source);
+  if (isZip(format)) await openZip(source, format, wanted);
   const found = formats[format];
-  if (found === undefined) throw unknownFormat(head, "a checkpoint (safetensors or .npz)");
+  if (found === undefined) throw unknownFormat(head, wanted);
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { type ReadOptions, type Tensor, type TensorFile, TensorjarError } from "@tensorjar/core";
 import { describe } from "@tensorjar/core/codec";
 import { openTensors } from "./formats.js";
-import { type FacadeSource, sourcePath, toFacadeSource } from "./source.js";
+import { type FacadeSource, isOurs, sourcePath, toFacadeSource } from "./source.js";
 
 export interface LoadFileOptions extends ReadOptions {
   /** Only these tensors; one that the file does not have is `not-found`. */
@@ -18,7 +18,7 @@ export interface LoadedFile {
 /**
  * Opens a file of tensors without reading its data; the format is told by its content. A URL is read by ranges.
  * Rejects with the codes of the codec, `not-this-format` for another file; reading an array that is no tensor
- * (strings, dates, structs) is `unsupported`.
+ * (strings, dates, structs) is `unsupported`. Closing the file closes its source too.
  */
 export async function open(source: FacadeSource): Promise<TensorFile> {
   return openSource(source);
@@ -29,12 +29,15 @@ async function openSource(given: FacadeSource, signal?: AbortSignal): Promise<Te
   try {
     return await openTensors(source, sourcePath(given));
   } catch (error) {
-    if (source !== given) await source.close?.();
+    if (isOurs(given)) await source.close?.().catch(() => {}); // the first error is the one to know
     throw error;
   }
 }
 
-/** Loads all tensors of a file, or those in `names`, each in memory of its own. Rejects as {@link open} does. */
+/**
+ * Loads all tensors of a file, or those in `names`, each in memory of its own. A byte source that is given stays open.
+ * Rejects as {@link open} does.
+ */
 export async function load(
   source: FacadeSource,
   options: LoadFileOptions = {},
@@ -53,7 +56,7 @@ export async function load(
     for await (const [name, tensor] of file.entries(names, reading)) tensors.set(name, tensor);
     return { format: file.format, tensors, metadata: new Map(file.metadata) };
   } finally {
-    await file.close();
+    if (isOurs(source)) await file.close();
   }
 }
 

@@ -1,6 +1,7 @@
+import { dirname, join } from "node:path";
 import { httpSource } from "@tensorjar/core";
 import { fileSource } from "@tensorjar/core/node";
-import type { OpenText } from "./platform.js";
+import type { Beside, OpenText } from "./platform.js";
 
 export { folderStore } from "@tensorjar/checkpoint/node";
 export { fileSink, fileSource } from "@tensorjar/core/node";
@@ -10,3 +11,9 @@ export const openText: OpenText = (text, signal) =>
   /^https?:/i.test(text)
     ? httpSource(text, signal === undefined ? {} : { signal })
     : fileSource(text);
+
+/** Beside a URL by its rules, beside a path by the system's. */
+export const beside: Beside = (text, file) =>
+  /^(https?|file):/i.test(text)
+    ? new URL(encodeURIComponent(file), text).href
+    : join(dirname(text), file);

@@ -1,6 +1,6 @@
 import type { Store } from "@tensorjar/checkpoint";
 import { type ByteSource, httpSource, type SinkLike, TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
+import { quote, textWithoutSecrets } from "@tensorjar/core/codec";
 
 /** Opens what a string stands for, where the program runs. */
 export type OpenText = (text: string, signal?: AbortSignal) => Promise<ByteSource>;
@@ -9,11 +9,27 @@ export type OpenText = (text: string, signal?: AbortSignal) => Promise<ByteSourc
 export const openText: OpenText = (text, signal) =>
   httpSource(text, signal === undefined ? {} : { signal });
 
+/** What names the plain file name `file` in the folder of what `text` names. */
+export type Beside = (text: string, file: string) => string;
+
+/** A browser: beside the URL that `text` is. Throws `unsupported` for one without folders, such as a `blob:` URL. */
+export const beside: Beside = (text, file) => {
+  const { href } = new URL(text, globalThis.location?.href);
+  try {
+    return new URL(encodeURIComponent(file), href).href;
+  } catch (cause) {
+    const what = `${quote(textWithoutSecrets(href))} has no folder in which ${quote(file)} could lie`;
+    const hint = "give the text of the index to openShardedSafetensors";
+    throw new TensorjarError("unsupported", what, { path: file, hint }, { cause });
+  }
+};
+
 function noPaths(path: string, hint: string): TensorjarError {
+  const shown = textWithoutSecrets(path);
   return new TensorjarError(
     "unsupported",
-    `there are no paths in a browser, such as ${quote(path)}`,
-    { path, hint },
+    `there are no paths in a browser, such as ${quote(shown)}`,
+    { path: shown, hint },
   );
 }
 

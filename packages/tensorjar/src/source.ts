@@ -2,6 +2,7 @@ import {
   type ByteSource,
   type Bytes,
   bytesSource,
+  isTensorjarError,
   type SourceLike,
   TensorjarError,
 } from "@tensorjar/core";
@@ -9,8 +10,11 @@ import {
   abortable,
   allocate,
   describe,
+  errorWithoutSecrets,
+  isByteSource,
   isBytesLike,
   quote,
+  textWithoutSecrets,
   toBytes,
   toSource,
 } from "@tensorjar/core/codec";
@@ -32,6 +36,11 @@ export type FacadeSource =
 export function sourcePath(source: unknown): string | undefined {
   if (typeof source === "string") return source;
   return source instanceof URL ? source.href : undefined;
+}
+
+/** Whether the byte source that `source` stands for is ours to close: one that is given itself is the caller's. */
+export function isOurs(source: FacadeSource): boolean {
+  return !isByteSource(source);
 }
 
 /** The byte source that `source` stands for. Streams and responses are read whole, since they cannot be read twice. */
@@ -87,7 +96,7 @@ async function bodyOf(
     const gone = response.status === 404 || response.status === 410;
     throw new TensorjarError(
       gone ? "not-found" : "http",
-      `the server answered ${response.status} ${response.statusText}${response.url === "" ? "" : ` for ${quote(response.url)}`}`,
+      `the server answered ${response.status} ${response.statusText}${response.url === "" ? "" : ` for ${quote(textWithoutSecrets(response.url))}`}`,
       { status: response.status },
     );
   }
@@ -145,12 +154,12 @@ async function collect(chunks: AsyncIterable<Uint8Array>, signal?: AbortSignal):
   } catch (cause) {
     Promise.resolve(iterator?.return?.()).catch(() => {}); // what went wrong first is what counts
     signal?.throwIfAborted();
-    if (cause instanceof TensorjarError) throw cause;
+    if (isTensorjarError(cause)) throw cause;
     throw new TensorjarError(
       "io",
-      `the stream failed after ${length} bytes: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `the stream failed after ${length} bytes: ${textWithoutSecrets(cause instanceof Error ? cause.message : String(cause))}`,
       { offset: length },
-      { cause },
+      { cause: errorWithoutSecrets(cause) },
     );
   }
   const whole = allocate(length);

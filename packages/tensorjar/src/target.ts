@@ -1,13 +1,14 @@
 import type { Store } from "@tensorjar/checkpoint";
 import { type Chunks, type Progress, type SinkLike, TensorjarError } from "@tensorjar/core";
-import { describe, writeChunks } from "@tensorjar/core/codec";
+import { describe, textWithoutSecrets, writeChunks } from "@tensorjar/core/codec";
 import { fileSink } from "#platform";
 
 /** Where the facade writes: a path (replaced atomically), a sink or `WritableStream`, or a name in a store. */
 export type Target = string | SinkLike | { store: Store; name: string };
 
-/** The name that tells a target's format, where it has one. */
+/** The name that tells a target's format, where it has one. Throws `invalid-argument` for a URL. */
 export function targetName(target: Target): string | undefined {
+  if (isUrl(target)) throw wrongTarget(target, "a URL cannot be written to");
   if (typeof target === "string") return target;
   return isStoreTarget(target) ? target.name : undefined;
 }
@@ -16,17 +17,19 @@ function isStoreTarget(target: Target): target is { store: Store; name: string }
   return typeof target === "object" && target !== null && "store" in target;
 }
 
+function isUrl(target: unknown): boolean {
+  return target instanceof URL || (typeof target === "string" && /^https?:/i.test(target));
+}
+
 /** Writes all of `chunks`, or nothing. */
 export async function writeTarget(
   target: Target,
   chunks: Chunks,
   options: { signal?: AbortSignal; onProgress?: (progress: Progress) => void } = {},
 ): Promise<void> {
-  if (typeof target === "string" && !/^https?:/i.test(target))
+  if (isUrl(target)) throw wrongTarget(target, "a URL cannot be written to");
+  if (typeof target === "string")
     return writeChunks(fileSink(target), chunks, { ...options, name: target });
-  if (typeof target === "string" || target instanceof URL) {
-    throw wrongTarget(target, "a URL cannot be written to");
-  }
   if (!isStoreTarget(target)) return writeChunks(target, chunks, options);
   const { store, name } = target;
   const put: unknown = store?.put;
@@ -42,7 +45,7 @@ export async function writeTarget(
 function wrongTarget(target: Target | URL, hint: string): TensorjarError {
   return new TensorjarError(
     "invalid-argument",
-    `expected a path, a sink or { store, name }, got ${describe(target)}`,
+    `expected a path, a sink or { store, name }, got ${describe(typeof target === "string" ? textWithoutSecrets(target) : target)}`,
     { hint },
   );
 }

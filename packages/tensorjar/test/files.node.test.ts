@@ -5,11 +5,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { expectError } from "../../../tooling/testing.js";
 import {
+  type ErrorCode,
   encodeSafetensors,
+  type FacadeSource,
   fileSink,
+  fileSource,
   load,
   loadCheckpoint,
   loadInto,
@@ -100,6 +103,26 @@ test("the index of a sharded model opens its shards beside it", async () => {
   await file.close();
   await rm(at("model-00001-of-00002.safetensors"), { force: true });
   await expectError(() => load(at("model.safetensors.index.json")), { code: "not-found" });
+});
+
+test("shards lie beside their index, whatever the folder is called and however it is named", async () => {
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    for (const name of ["plain", "run:1", "data:x", "ab:", "sp ace%41", "#q?", "a\\b"]) {
+      await mkdir(name);
+      const tensors = { a: zeros([2]), b: weight };
+      await writeShardedSafetensors((file) => fileSink(join(name, file)), tensors, {
+        maxShardBytes: 16,
+      });
+      const index = join(name, "model.safetensors.index.json");
+      const url = pathToFileURL(index);
+      for (const source of [index, at(index), url, url.href, url.href.replace("file://", "file:")])
+        expect((await load(source)).tensors.get("b")).toEqual(weight);
+    }
+  } finally {
+    process.chdir(before);
+  }
 });
 
 test("a URL is read by ranges, and a sharded one from beside its index", async () => {
@@ -214,4 +237,39 @@ test("a store's name is a target, and its extension tells the format", async () 
   await save({ store, name: "a.npz" }, { weight });
   expect((await load(store.open("a.npz"))).format).toBe("npz");
   await loadInto(store.open("a.npz"), { weight: zeros([3]) });
+});
+
+test("a byte source that is given stays open, whatever becomes of it; one behind a promise is closed", async () => {
+  await saveCheckpoint(at("run.safetensors"), fresh(5));
+  await writeFile(at("noise"), new Uint8Array(100));
+  const uses: [(source: FacadeSource) => Promise<unknown>, file: string, code?: ErrorCode][] = [
+    [(source) => load(source), "run.safetensors"],
+    [(source) => load(source, { names: ["none"] }), "run.safetensors", "not-found"],
+    [(source) => loadInto(source, {}, { mode: "partial" }), "run.safetensors"],
+    [(source) => loadCheckpoint(source), "run.safetensors"],
+    [(source) => restoreCheckpoint(source, fresh()), "run.safetensors"],
+    [(source) => open(source), "noise", "not-this-format"],
+    [(source) => load(source), "noise", "not-this-format"],
+    [(source) => loadCheckpoint(source), "noise", "not-this-format"],
+  ];
+  for (const [use, file, code] of uses) {
+    const counted = async () => {
+      const source = await fileSource(at(file));
+      const close = vi.fn(async () => source.close?.());
+      return { size: source.size, read: source.read, close };
+    };
+    const run = (source: FacadeSource) =>
+      code === undefined ? use(source) : expectError(() => use(source), { code });
+    const given = await counted();
+    await run(given);
+    await run(given);
+    expect(given.close).not.toHaveBeenCalled();
+    await given.close();
+    const promised = await counted();
+    await run(Promise.resolve(promised));
+    expect(promised.close).toHaveBeenCalled();
+  }
+  const source = await fileSource(at("run.safetensors"));
+  await (await open(source)).close(); // a file that the caller closes takes its source along
+  await expectError(() => load(source), { code: "invalid-argument", names: ["closed"] });
 });

@@ -1,17 +1,24 @@
+import { zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { expectError, fromHex } from "../../../tooling/testing.js";
 import {
   type Bytes,
   bytesSource,
+  decodeNpz,
   encodeNpy,
   encodeNpz,
   encodeSafetensors,
   type FacadeSource,
+  inspectCheckpoint,
   load,
+  loadCheckpoint,
+  npzCheckpoint,
   open,
   type SinkLike,
   save,
+  saveCheckpoint,
   tensor,
+  verifyCheckpoint,
 } from "../src/index.js";
 
 const weight = tensor([1, 2, 3, 4, 5, 6], [2, 3], "float32");
@@ -157,6 +164,115 @@ test("a stream that fails is io, and one of strings is refused", async () => {
     yield "text" as unknown as Uint8Array;
   })();
   await expectError(() => load(text), { code: "invalid-argument", names: ["text"] });
+});
+
+test("an error of another copy of tensorjar stays what it is", async () => {
+  const foreign = Object.assign(new Error("cut"), {
+    code: "truncated",
+    details: {},
+    [Symbol.for("tensorjar.error")]: true,
+  });
+  const chunks = (async function* () {
+    yield new Uint8Array(4);
+    throw foreign;
+  })();
+  await expect(load(chunks)).rejects.toBe(foreign);
+});
+
+test("URLs in messages hold no password and no signature", async () => {
+  const secret = "https://user:word@host.example/a.npz?X-Amz-Signature=abc";
+  const response = Object.defineProperty(new Response("", { status: 403 }), "url", {
+    value: secret,
+  });
+  for (const act of [() => load(response), () => save(secret, { weight })]) {
+    const error = await expectError(act, { names: ["host\\.example/a\\.npz"] });
+    expect(JSON.stringify([error.message, error.details])).not.toMatch(/word|abc/);
+  }
+});
+
+test("white space before a safetensors header hides it from nobody", async () => {
+  for (const spaces of [496, 504, 5000, 70_000, 200_000]) {
+    const text = `${" \n\t\r".repeat(spaces / 4)}{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`;
+    const bytes = new Uint8Array(8 + text.length + 1);
+    new DataView(bytes.buffer).setUint32(0, text.length, true);
+    bytes.set(new TextEncoder().encode(text), 8);
+    bytes[8 + text.length] = 7;
+    expect((await load(bytes)).tensors.get("a")).toEqual(tensor(Uint8Array.of(7)));
+    await expectError(() => loadCheckpoint(bytes), { code: "invalid-checkpoint" });
+    // Only what a header may hold is looked through: a declared length, and no end of white space.
+    await expectError(() => load(bytes.slice(0, 8 + spaces)), { code: "not-this-format" });
+    bytes[8 + spaces] = 0x5b; // "["
+    await expectError(() => load(bytes), { code: "not-this-format" });
+  }
+  const asked: [number, number][] = [];
+  const endless = {
+    size: 2 ** 40,
+    read: async (offset: number, length: number) => {
+      asked.push([offset, length]);
+      const bytes = new Uint8Array(length).fill(0x20);
+      if (offset < 8) bytes.set([0, 0, 0, 1, 0, 0, 0, 0].slice(offset), 0);
+      return bytes;
+    },
+  };
+  await expectError(() => open(endless), { code: "not-this-format" });
+  expect(asked.reduce((sum, [, length]) => sum + length, 0)).toBeLessThan(2 ** 24 + 2 ** 13);
+  expect(Math.max(...asked.map(([, length]) => length))).toBeLessThan(2 ** 21);
+});
+
+/** A stored archive of one array and, before it, a member of each name. */
+function zipAfter(names: readonly string[], arrays: readonly string[]): Uint8Array<ArrayBuffer> {
+  const others = names.map((name) => [name, new TextEncoder().encode("content")]);
+  const all = arrays.map((name) => [name, encodeNpy(weight)]);
+  return new Uint8Array(zipSync(Object.fromEntries([...others, ...all]), { level: 0 }));
+}
+
+test.each([
+  ".DS_Store",
+  ".gitattributes",
+  "d/.DS_Store",
+  "version",
+  "byteorder",
+  "data/0",
+  "code/readme",
+  "README.md",
+  "archive/version",
+  "archive/data/0",
+  "archive/byteorder",
+  "model/.format_version",
+])("arrays after a member called %s are read", async (name) => {
+  const bytes = zipAfter([name], ["weight.npy"]);
+  expect((await load(bytes)).tensors).toEqual(new Map([["weight", weight]]));
+  const sink = memorySink();
+  const state = { params: { w: weight }, optimizers: {}, step: 3 };
+  await saveCheckpoint(sink, state, { format: npzCheckpoint });
+  const members = decodeNpz(sink.result() ?? new Uint8Array());
+  const checkpoint = zipSync(
+    Object.fromEntries([
+      [name, new Uint8Array(7)],
+      ...[...members].map(([key, array]) => [`${key}.npy`, encodeNpy(array)]),
+    ]),
+    { level: 0 },
+  );
+  expect((await loadCheckpoint(checkpoint)).step).toBe(3);
+  expect((await inspectCheckpoint(checkpoint)).step).toBe(3);
+  expect((await verifyCheckpoint(checkpoint)).step).toBe(3);
+});
+
+test.each([
+  ["by its first member", ["archive/data.pkl", "archive/byteorder", "archive/data/0"]],
+  ["by its first member", ["m/.format_version", "m/data/0"]],
+  ["by its first member", ["archive/data/0"]],
+  ["by its directory", ["m/version", "m/data/0", "m/data.pkl"]],
+  ["by its directory", ["byteorder", "data.pkl"]],
+  ["by its directory", ["README.md", "m/constants.pkl"]],
+])("an archive without arrays is known for PyTorch's %s: %j", async (how, names) => {
+  const bytes = zipAfter(names, []);
+  const told = { code: "not-this-format", names: ["PyTorch", "safetensors"] } as const;
+  for (const read of [load, open, loadCheckpoint]) await expectError(() => read(bytes), told);
+  if (how === "by its directory") return;
+  await expectError(() => load(bytes.subarray(0, -30)), told);
+  for (const read of [inspectCheckpoint, verifyCheckpoint])
+    await expectError(() => read(bytes), told);
 });
 
 test("saves through a sink and a WritableStream, and aborts them when the tree cannot be saved", async () => {
