@@ -1,4 +1,10 @@
-import { isTensorjarError, type SourceLike, type Tensor, toFloat64 } from "@tensorjar/core";
+import {
+  dtypeInfo,
+  isTensorjarError,
+  type SourceLike,
+  type Tensor,
+  toFloat64,
+} from "@tensorjar/core";
 import { tensorBytes } from "@tensorjar/core/codec";
 import { formatOf } from "./inspect.js";
 import { below, type Json, sameJson } from "./json.js";
@@ -93,15 +99,8 @@ function compareTrees(
 }
 
 function compareValues(path: string, left: Tensor, right: Tensor, differences: Difference[]): void {
-  const [a, b] = [tensorBytes(left), tensorBytes(right)];
-  const elements = left.shape.reduce((count, dim) => count * dim, 1);
-  const size = a.length / Math.max(1, elements);
-  let count = 0;
-  for (let at = 0; at < a.length; at++) {
-    if (a[at] === b[at]) continue;
-    count++;
-    at = Math.ceil((Math.floor(at / size) + 1) * size) - 1; // the rest of the element is counted
-  }
+  const { bits } = dtypeInfo(left.dtype);
+  const count = countDifferences(tensorBytes(left), tensorBytes(right), bits);
   if (count === 0) return;
   const maxAbs = largestDifference(left, right);
   differences.push({
@@ -110,6 +109,23 @@ function compareValues(path: string, left: Tensor, right: Tensor, differences: D
     count,
     ...(maxAbs === undefined ? {} : { maxAbs }),
   });
+}
+
+/** Elements that differ in any bit; those that share bytes are counted from the lowest bit on. */
+function countDifferences(a: Uint8Array, b: Uint8Array, bits: number): number {
+  let count = 0;
+  let next = 0; // the bit after the last element that was counted
+  for (let at = 0; at < a.length; at++) {
+    let changed = (a[at] ?? 0) ^ (b[at] ?? 0);
+    for (; changed !== 0; changed &= changed - 1) {
+      const bit = 8 * at + 31 - Math.clz32(changed & -changed);
+      if (bit < next) continue;
+      count++;
+      next = (Math.floor(bit / bits) + 1) * bits;
+    }
+    at = Math.max(at, Math.floor(next / 8) - 1); // what remains of the element
+  }
+  return count;
 }
 
 /** `undefined` for a dtype whose numbers are not known. */

@@ -1,10 +1,12 @@
 import {
+  type DType,
   diffCheckpoints,
   npzCheckpoint,
   safetensorsCheckpoint,
   type TrainingState,
   tensor,
 } from "@tensorjar/checkpoint";
+import { tensorFromBytes } from "@tensorjar/core/codec";
 import { expect, test } from "vitest";
 import { expectError, random } from "../../../tooling/testing.js";
 import { adamState, gather } from "./support.js";
@@ -76,6 +78,32 @@ test("every difference is told by its path", async () => {
     { path: "params.zero", kind: "values", count: 1, maxAbs: 0 },
     { path: "step", kind: "values", count: 1, maxAbs: 1 },
   ]);
+});
+
+test("elements are counted, also those that share bytes", async () => {
+  const cases: [dtype: DType, shape: number[], a: number[], b: number[], count: number][] = [
+    ["float4_e2m1fn", [4], [0, 0], [0x11, 0], 2],
+    ["float4_e2m1fn", [4], [0, 0], [0x70, 0x07], 2],
+    ["float4_e2m1fn", [4], [0, 0], [0xff, 0xff], 4],
+    ["float6_e2m3fn", [4], [0, 0, 0], [1, 0, 0], 1],
+    ["float6_e2m3fn", [4], [0, 0, 0], [0xc0, 0x0f, 0], 1],
+    ["float6_e2m3fn", [4], [0, 0, 0], [0x20, 0, 0x80], 2],
+    ["float6_e3m2fn", [8], [0, 0, 0, 0, 0, 0], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff], 8],
+    ["float8_e5m2", [2], [0, 0], [0xff, 0xff], 2],
+    ["bool", [2], [0, 0], [1, 0], 1],
+    ["int32", [2], [0, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1], 2],
+    ["complex64", [1], [0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 1], 1],
+  ];
+  const file = (dtype: DType, shape: number[], bytes: number[]) =>
+    encode({
+      params: { w: tensorFromBytes(dtype, shape, Uint8Array.from(bytes)) },
+      optimizers: {},
+      step: 0,
+    });
+  for (const [dtype, shape, a, b, count] of cases) {
+    const found = await diffCheckpoints(await file(dtype, shape, a), await file(dtype, shape, b));
+    expect(found, dtype).toMatchObject([{ path: "params.w", kind: "values", count }]);
+  }
 });
 
 test("the containers do not count as a difference", async () => {
