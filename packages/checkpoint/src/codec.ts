@@ -1,3 +1,3 @@
 /** What the facade is built from: writing without the readers. */
 export { encodeCheckpoint } from "./safetensors-encode.js";
-export { takeSnapshot } from "./snapshot.js";
+export { isSnapshot, takeSnapshot } from "./snapshot.js";

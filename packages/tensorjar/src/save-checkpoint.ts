@@ -4,8 +4,9 @@ import type {
   SnapshotOptions,
   TrainingState,
 } from "@tensorjar/checkpoint";
-import { encodeCheckpoint, takeSnapshot } from "@tensorjar/checkpoint/codec";
-import type { Chunks } from "@tensorjar/core";
+import { encodeCheckpoint, isSnapshot, takeSnapshot } from "@tensorjar/checkpoint/codec";
+import { type Chunks, TensorjarError } from "@tensorjar/core";
+import { describe } from "@tensorjar/core/codec";
 import { type Target, targetName, writeTarget } from "./target.js";
 
 /**
@@ -32,10 +33,19 @@ async function checkpointChunks(
   if (format === undefined && !/\.npz$/i.test(targetName(target) ?? "")) {
     return encodeCheckpoint(state, options);
   }
-  const snapshot = "configText" in state ? state : takeSnapshot(state, options);
+  if (format !== undefined) checkFormat(format);
+  const snapshot = isSnapshot(state) ? state : takeSnapshot(state, options);
   const { chunks } = format ?? (await import("@tensorjar/checkpoint/npz")).npzCheckpoint;
   const file = chunks(snapshot, options);
   return isChunks(file) ? file : { byteLength: Number.NaN, chunks: file };
+}
+
+function checkFormat(format: unknown): void {
+  if (typeof Reflect.get(Object(format), "chunks") === "function") return;
+  throw new TensorjarError("invalid-argument", `format is ${describe(format)}`, {
+    name: "format",
+    hint: "give safetensorsCheckpoint or npzCheckpoint",
+  });
 }
 
 function isChunks(chunks: ReturnType<CheckpointFormat["chunks"]>): chunks is Chunks {
