@@ -117,11 +117,12 @@ export function parseHeader(bytes: Uint8Array, fast = true): ParsedHeader {
       }
       json.object(field);
       if (type === undefined || shape === undefined || offsets === undefined) {
-        const fields = Object.entries({ dtype: type, shape, data_offsets: offsets });
-        const missing = fields
-          .filter(([, value]) => value === undefined)
-          .map(([key]) => `no ${key}`);
-        refuse(`has ${missing.join(", ")}`);
+        const missing = [
+          type === undefined && "no dtype",
+          shape === undefined && "no shape",
+          offsets === undefined && "no data_offsets",
+        ];
+        return refuse(`has ${missing.filter(Boolean).join(", ")}`);
       }
       const dtype = dtypeCalled(type);
       if (!dtype) unknown ??= json.error("invalid-dtype", `unknown dtype ${quote(type)}`);

@@ -12,7 +12,7 @@ const OBJECT = 0x7b;
 /** Containers inside one another, as serde_json allows them. */
 const maxDepth = 127;
 const word = /true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const integer = /^[\t\n\r ]*(0|-?[1-9]\d{0,19})[\t\n\r ]*$/;
+const integer = /(0|-?[1-9]\d{0,19})(?![\d.eE])/y;
 const goodString = "a string without control characters, unknown escapes and lone surrogates";
 
 export interface JsonReader {
@@ -124,17 +124,22 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
     if (depth === 1 && next() >= 0) expected("nothing more");
   };
 
+  /** What a sticky pattern finds where the reader stands, which it then has passed; `wanted` when that is nothing. */
+  const match = (pattern: RegExp, wanted: string, fits: (found: string) => boolean): string => {
+    next();
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0] ?? "";
+    if (found === "" || !fits(found)) expected(wanted);
+    at += found.length;
+    return found;
+  };
+
   const skip = (): string => {
     const code = next();
     const start = at;
     if (code === QUOTE) string();
     else if (code === OBJECT || code === ARRAY) container(code, skip);
-    else {
-      word.lastIndex = at;
-      const found = word.exec(text)?.[0] ?? "";
-      if (found === "" || 1 / Number(found) === 0) expected("a value within the range of doubles");
-      at += found.length;
-    }
+    else match(word, "a value within the range of doubles", (found) => 1 / Number(found) !== 0);
     return text.slice(start, at);
   };
 
@@ -144,20 +149,11 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
     next,
     string,
     integers() {
-      take(ARRAY, "an array");
-      if (next() === ARRAY + 2) {
-        at++;
-        return [];
-      }
-      const end = text.indexOf("]", at);
-      const parts = text.slice(at, end < 0 ? undefined : end).split(",");
-      return parts.map((part) => {
-        const digits = integer.exec(part)?.[1];
-        if (digits === undefined || BigInt(digits) >> 64n > 0n)
-          return expected("an integer from 0 to 2^64-1 in plain digits");
-        at += part.length + 1;
-        return Number(digits);
-      });
+      const list: number[] = [];
+      const wanted = "an integer from 0 to 2^64-1 in plain digits";
+      const fits = (digits: string): boolean => BigInt(digits) >> 64n <= 0n;
+      container(ARRAY, () => list.push(Number(match(integer, wanted, fits))));
+      return list;
     },
     object: (member, many) => container(OBJECT, member, many),
     skip,
