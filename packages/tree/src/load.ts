@@ -67,9 +67,21 @@ export function loadTree(
   flat: Named<Tensor>,
   options: LoadOptions = {},
 ): LoadReport {
-  const planned = plan(tree, flat, options, true);
+  const planned = fitting(plan(tree, flat, options, true));
   apply(planned);
   return planned.report;
+}
+
+/** What loading will do and report, and what is in its way. */
+export interface LoadPlan extends Plan {
+  readonly report: LoadReport;
+  readonly problems: readonly Problem[];
+}
+
+/** The plan, if nothing is in its way. Throws `tree-mismatch`. */
+export function fitting(planned: LoadPlan): LoadPlan {
+  if (planned.problems.length > 0) throw treeMismatch(planned.problems);
+  return planned;
 }
 
 /** Matches a tree with named tensors, changing nothing; `inPlace` when the tree itself is to be written to. */
@@ -78,7 +90,7 @@ export function plan(
   flat: Named<Tensor>,
   options: LoadOptions,
   inPlace: boolean,
-): Plan & { readonly report: LoadReport } {
+): LoadPlan {
   checkOptions(options);
   const strict = options.mode !== "partial";
   const copy = options.assign === "copy";
@@ -179,8 +191,7 @@ export function plan(
       if (strict) problems.push({ kind: "unexpected", path, actual });
     }
   }
-  if (problems.length > 0) throw treeMismatch(problems);
-  return { swaps, fills, writes, report };
+  return { swaps, fills, writes, report, problems };
 }
 
 /** The tensors by their paths in the tree, and, when they are renamed, their names in the file by the same. */

@@ -2,7 +2,7 @@ import { type Named, type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor } from "@tensorjar/core/codec";
 import type { Write } from "./apply.js";
 import { bareLike, likeLeaf } from "./leaf.js";
-import { type LoadOptions, plan } from "./load.js";
+import { fitting, type LoadOptions, plan } from "./load.js";
 import { at } from "./path.js";
 import { asMap, type TreeOptions, treeNode, walk } from "./visit.js";
 
@@ -32,7 +32,7 @@ export function rebuildTree<T>(template: T, flat: Named<Tensor>, options: LoadOp
       hint: 'the result has the template\'s type; use "exact" or "cast"',
     });
   }
-  const { swaps, writes } = plan(template, flat, options, false);
+  const { swaps, writes } = fitting(plan(template, flat, options, false));
   const values = new Map<string, unknown>();
   for (const { path, replacement } of swaps) values.set(path, replacement);
   for (const write of writes) values.set(write.path, written(write));
