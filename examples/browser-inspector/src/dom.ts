@@ -18,6 +18,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** A part of what is said about a tensor, under its own heading. */
+export function section(title: string, ...content: readonly Node[]): HTMLElement {
+  return h("section", {}, h("h3", {}, title), ...content);
+}
+
 let count = 0;
 
 /** An id that no other element has. */

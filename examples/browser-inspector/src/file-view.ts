@@ -1,7 +1,7 @@
 import { disclosed, h, scrolled, table } from "./dom.js";
 import { errorView, isAbort } from "./explain.js";
 import type { OpenedFile, Row } from "./opened-file.js";
-import { progressBar } from "./tensor-view.js";
+import { progressBar } from "./progress.js";
 import { byteText, countText, nameText, printable } from "./text.js";
 import { type Verdict, verify } from "./verify.js";
 

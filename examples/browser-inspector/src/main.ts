@@ -94,6 +94,7 @@ async function openNow(given: readonly File[] | string): Promise<void> {
   current = mine;
   await file?.close();
   file = undefined;
+  document.title = "Tensor inspector";
   status.textContent = "Opening…";
   status.classList.remove("heard");
   try {

@@ -1,4 +1,4 @@
-import { h, newId } from "./dom.js";
+import { h } from "./dom.js";
 import type { Row } from "./opened-file.js";
 import { byteText, nameText, shapeText } from "./text.js";
 
@@ -137,7 +137,6 @@ export class TensorList {
     return h(
       "div",
       {
-        id: newId(),
         class: slot === undefined ? "row" : "row moment",
         role: "option",
         tabindex: index === this.#active ? 0 : -1,
