@@ -14,11 +14,11 @@ export type Beside = (text: string, file: string) => string;
 
 /** A browser: beside the URL that `text` is. Throws `unsupported` for one without folders, such as a `blob:` URL. */
 export const beside: Beside = (text, file) => {
-  const { href } = new URL(text, globalThis.location?.href);
   try {
+    const { href } = new URL(text, globalThis.location?.href);
     return new URL(encodeURIComponent(file), href).href;
   } catch (cause) {
-    const what = `${quote(textWithoutSecrets(href))} has no folder in which ${quote(file)} could lie`;
+    const what = `${quote(textWithoutSecrets(text))} has no folder in which ${quote(file)} could lie`;
     const hint = "give the text of the index to openShardedSafetensors";
     throw new TensorjarError("unsupported", what, { path: file, hint }, { cause });
   }
