@@ -15,12 +15,13 @@ import {
 } from "tensorjar";
 import { pieces } from "./elements.js";
 import { type ProgressBar, progressBar } from "./progress.js";
-import { openArrays } from "./source.js";
-import { byteText, countText, printJson } from "./text.js";
+import { type ArrayFile, openArrays, shownPath } from "./source.js";
+import { byteText, countText, printable, printJson } from "./text.js";
 
 export interface ConvertOptions {
   deflate?: boolean;
   dropMetadata?: boolean;
+  dropMembers?: boolean;
   json?: boolean;
 }
 
@@ -38,7 +39,7 @@ export async function convert(from: string, to: string, options: ConvertOptions)
   if (write === undefined) {
     throw new TensorjarError(
       "invalid-argument",
-      `the extension of ${quote(to)} tells no container`,
+      `the extension of ${quote(shownPath(to))} tells no container`,
       {
         hint: "end the name in .safetensors, .npz or .npy",
       },
@@ -47,6 +48,7 @@ export async function convert(from: string, to: string, options: ConvertOptions)
   const file = await openArrays(from);
   let total = 0;
   try {
+    refuseMembers(file, options.dropMembers);
     for (const name of file.names) total += (await file.info(name)).byteLength;
     const bar = progressBar(total);
     try {
@@ -57,8 +59,10 @@ export async function convert(from: string, to: string, options: ConvertOptions)
   } finally {
     await file.close();
   }
-  if (options.json) printJson({ from, to, tensors: file.names.length, byteLength: total });
-  else console.log(`${to}: ${countText(file.names.length, "tensor")}, ${byteText(total)}`);
+  if (options.json)
+    printJson({ from: shownPath(from), to, tensors: file.names.length, byteLength: total });
+  else
+    console.log(`${printable(to)}: ${countText(file.names.length, "tensor")}, ${byteText(total)}`);
 }
 
 /** What `np.savez` calls an array that was given no name. */
@@ -145,6 +149,19 @@ function cannotHold(container: string, name: string, dtype: string): TensorjarEr
     "unsupported",
     `${container} cannot hold ${quote(name)}, which is of dtype ${quote(dtype)}`,
     { name, actual: dtype },
+  );
+}
+
+function refuseMembers({ others }: ArrayFile, drop = false): void {
+  if (drop || others.length === 0) return;
+  const names = others.map(({ name }) => quote(name));
+  const some = names.length > 5 ? [...names.slice(0, 5), `${names.length - 5} more`] : names;
+  throw new TensorjarError(
+    "unsupported",
+    `no container holds what is no array: ${some.join(", ")}`,
+    {
+      hint: "--drop-members converts without them",
+    },
   );
 }
 

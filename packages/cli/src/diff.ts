@@ -9,8 +9,16 @@ import {
 } from "tensorjar";
 import { isNumeric, pieces } from "./elements.js";
 import { type ProgressBar, progressBar } from "./progress.js";
-import { openArrays } from "./source.js";
-import { countText, numberText, printable, printJson, shapeText, tableText } from "./text.js";
+import { type ArrayFile, arrayName, openArrays } from "./source.js";
+import {
+  countText,
+  numberText,
+  othersText,
+  printable,
+  printJson,
+  shapeText,
+  tableText,
+} from "./text.js";
 
 type Kind = "only in A" | "only in B" | "shape" | "dtype" | "values";
 
@@ -39,7 +47,7 @@ export async function diff(
     try {
       const differences = await compare(a, b);
       if (json) printJson({ equal: differences.length === 0, differences });
-      else print(differences, a.names.length);
+      else print(differences, a);
       return differences.length === 0;
     } finally {
       await b.close();
@@ -49,18 +57,29 @@ export async function diff(
   }
 }
 
-async function compare(a: TensorFile<NpyArray>, b: TensorFile<NpyArray>): Promise<Difference[]> {
-  const inB = new Set(b.names);
-  const inA = new Set(a.names);
+/** Stands for the dtype of an archive's member that is no array. */
+const noArray = "no array";
+
+/** What a file holds, arrays and other members, by name. */
+async function contents(file: ArrayFile): Promise<Map<string, TensorInfo>> {
+  const infos = new Map<string, TensorInfo>();
+  for (const name of file.names) infos.set(name, await file.info(name));
+  for (const { name, size } of file.others)
+    infos.set(arrayName(name), { dtype: noArray, shape: [size], byteLength: size });
+  return infos;
+}
+
+async function compare(a: ArrayFile, b: ArrayFile): Promise<Difference[]> {
+  const inA = await contents(a);
+  const inB = await contents(b);
   const differences: Difference[] = [];
   const shared: { name: string; info: TensorInfo }[] = [];
-  for (const name of a.names) {
-    const info = await a.info(name);
-    if (!inB.has(name)) {
+  for (const [name, info] of inA) {
+    const other = inB.get(name);
+    if (other === undefined) {
       differences.push({ name, kind: "only in A", a: infoText(info) });
       continue;
     }
-    const other = await b.info(name);
     const kind =
       info.dtype !== other.dtype
         ? "dtype"
@@ -70,16 +89,17 @@ async function compare(a: TensorFile<NpyArray>, b: TensorFile<NpyArray>): Promis
     if (kind === undefined) shared.push({ name, info });
     else differences.push({ name, kind, a: infoText(info), b: infoText(other) });
   }
-  for (const name of b.names) {
-    if (!inA.has(name))
-      differences.push({ name, kind: "only in B", b: infoText(await b.info(name)) });
+  for (const [name, info] of inB) {
+    if (!inA.has(name)) differences.push({ name, kind: "only in B", b: infoText(info) });
   }
   const bar = progressBar(shared.reduce((sum, { info }) => sum + info.byteLength, 0));
   try {
     for (const { name, info } of shared) {
       const found = isNumeric(info.dtype)
         ? await compareNumbers(a, b, name, info.dtype, bar)
-        : await compareOthers(a, b, name);
+        : info.dtype === noArray
+          ? await compareMembers(a, b, name)
+          : await compareOthers(a, b, name);
       if (found !== undefined) differences.push({ name, kind: "values", ...found });
     }
   } finally {
@@ -112,9 +132,11 @@ async function compareNumbers(
 }
 
 function sameBytes(a: TensorOf<DType>, b: TensorOf<DType>): boolean {
-  const bytes = ({ data }: TensorOf<DType>): Buffer =>
-    Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  return bytes(a).equals(bytes(b));
+  return bytesOf(a.data).equals(bytesOf(b.data));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function addDifferences(
@@ -139,25 +161,40 @@ function addDifferences(
   }
 }
 
+/** What is no array: equal or not. */
+async function compareMembers(
+  a: ArrayFile,
+  b: ArrayFile,
+  name: string,
+): Promise<object | undefined> {
+  const content = async ({ others }: ArrayFile): Promise<Uint8Array | undefined> =>
+    others.find((other) => arrayName(other.name) === name)?.bytes();
+  const ours = await content(a);
+  const theirs = await content(b);
+  return ours && theirs && Buffer.compare(ours, theirs) === 0 ? undefined : {};
+}
+
 /** Strings, structs and the like: equal or not. */
 async function compareOthers(
   a: TensorFile<NpyArray>,
   b: TensorFile<NpyArray>,
   name: string,
 ): Promise<object | undefined> {
-  const content = async (file: TensorFile<NpyArray>): Promise<string> => {
-    const { data, ...rest } = await file.get(name);
-    const values = ArrayBuffer.isView(data)
-      ? Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64")
-      : data;
-    return JSON.stringify([values, rest]);
-  };
-  return (await content(a)) === (await content(b)) ? undefined : {};
+  const { data: ours, ...form } = await a.get(name);
+  const { data: theirs, ...otherForm } = await b.get(name);
+  return sameData(ours, theirs) && JSON.stringify(form) === JSON.stringify(otherForm)
+    ? undefined
+    : {};
 }
 
-function print(differences: readonly Difference[], count: number): void {
+function sameData(a: NpyArray["data"], b: NpyArray["data"]): boolean {
+  if (ArrayBuffer.isView(a) && ArrayBuffer.isView(b)) return bytesOf(a).equals(bytesOf(b));
+  return a.length === b.length && a.every((text: unknown, i: number) => text === b[i]);
+}
+
+function print(differences: readonly Difference[], { names, others }: ArrayFile): void {
   if (differences.length === 0) {
-    console.log(`${pc.green("equal")}  ${countText(count, "tensor")}`);
+    console.log(`${pc.green("equal")}  ${countText(names.length, "tensor")}${othersText(others)}`);
     return;
   }
   const rows = differences.map(({ name, kind, a = "", b = "", count: n, maxAbs, nans }) => [

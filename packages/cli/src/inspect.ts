@@ -3,13 +3,11 @@ import {
   type CheckpointSummary,
   inspectCheckpoint,
   isTensorjarError,
-  open,
-  type TensorFile,
   type TensorInfo,
 } from "tensorjar";
 import { isNumeric } from "./elements.js";
 import { progressBar } from "./progress.js";
-import { sourceOf } from "./source.js";
+import { type ArrayFile, openArrays, shownPath, sourceOf } from "./source.js";
 import { type Statistics, sparkline, statistics } from "./statistics.js";
 import {
   byteText,
@@ -31,13 +29,14 @@ export async function inspect(
   path: string,
   { stats = false, json = false }: { stats?: boolean; json?: boolean },
 ): Promise<void> {
-  const file = await open(path);
+  const file = await openArrays(path);
   try {
     const infos: Row[] = [];
     for (const name of file.names) infos.push({ name, ...(await file.info(name)) });
     const bytes = infos.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const rows = stats ? await withStatistics(file, infos, bytes) : infos;
     const checkpoint = await checkpointOf(file, path);
+    const { others } = file;
     if (json) {
       printJson({
         format: file.format,
@@ -46,11 +45,12 @@ export async function inspect(
           ? {}
           : { checkpoint: { ...checkpoint, params: [...checkpoint.params.keys()] } }),
         tensors: rows,
+        ...(others.length > 0 && { others: others.map(({ name, size }) => ({ name, size })) }),
       });
       return;
     }
     console.log(
-      `${pc.bold(printable(path))}  ${file.format}, ${countText(rows.length, "tensor")}, ${byteText(bytes)}`,
+      `${pc.bold(printable(shownPath(path)))}  ${file.format}, ${countText(rows.length, "tensor")}, ${byteText(bytes)}`,
     );
     if (checkpoint !== undefined) printCheckpoint(checkpoint);
     else if (file.metadata.size > 0) {
@@ -61,13 +61,17 @@ export async function inspect(
         );
     }
     if (rows.length > 0) printRows(rows, stats);
+    if (others.length > 0) {
+      console.log(`\n${pc.bold("members that are no arrays")}`);
+      for (const { name, size } of others) console.log(`  ${printable(name)}: ${byteText(size)}`);
+    }
   } finally {
     await file.close();
   }
 }
 
 async function withStatistics(
-  file: TensorFile,
+  file: ArrayFile,
   infos: readonly Row[],
   bytes: number,
 ): Promise<Row[]> {
@@ -89,10 +93,7 @@ async function withStatistics(
 }
 
 /** The state of a training run, when the file is a checkpoint of tensorjar or of the gsplat gem. */
-async function checkpointOf(
-  file: TensorFile,
-  path: string,
-): Promise<CheckpointSummary | undefined> {
+async function checkpointOf(file: ArrayFile, path: string): Promise<CheckpointSummary | undefined> {
   if (
     file.metadata.get("format") !== "tensorjar-checkpoint" &&
     !file.names.includes("checkpoint_version")

@@ -1,6 +1,7 @@
 import { quote } from "@tensorjar/core/codec";
 import pc from "picocolors";
 import { fileSink, fileSource, open, TensorjarError, updateSafetensorsMetadata } from "tensorjar";
+import { shownPath } from "./source.js";
 import { printable, printJson } from "./text.js";
 
 /** Prints the metadata of a file; with changes, rewrites a safetensors file's header and copies its data as it is. */
@@ -14,9 +15,13 @@ export async function metadata(
 ): Promise<void> {
   if (set.length > 0 || unset.length > 0) {
     if (/^https?:/i.test(path)) {
-      throw new TensorjarError("invalid-argument", `${quote(path)} cannot be written to`, {
-        hint: "download the file first",
-      });
+      throw new TensorjarError(
+        "invalid-argument",
+        `${quote(shownPath(path))} cannot be written to`,
+        {
+          hint: "download the file first",
+        },
+      );
     }
     const source = await fileSource(path);
     try {

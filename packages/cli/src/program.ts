@@ -40,6 +40,7 @@ export async function run(args: readonly string[]): Promise<ExitCode> {
     )
     .option("--deflate", "compress the members of an .npz")
     .option("--drop-metadata", "convert to .npz or .npy although metadata is lost")
+    .option("--drop-members", "convert an .npz although members that are no arrays are lost")
     .option(...json)
     .action(async (from: string, to: string, options: ConvertOptions) => {
       await convert(from, to, options);

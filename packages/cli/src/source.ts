@@ -1,8 +1,12 @@
+import { textWithoutSecrets } from "@tensorjar/core/codec";
 import {
   type ByteSource,
   fileSource,
   httpSource,
+  isTensorjarError,
   type NpyArray,
+  type NpzFile,
+  type NpzMember,
   open,
   openNpy,
   openNpz,
@@ -14,11 +18,93 @@ export function sourceOf(path: string): Promise<ByteSource> {
   return /^https?:/i.test(path) ? httpSource(path) : fileSource(path);
 }
 
+/** A path, or a URL without passwords and signatures. */
+export function shownPath(path: string): string {
+  return textWithoutSecrets(path);
+}
+
+/** What an archive's member is called as an array. */
+export function arrayName(member: string): string {
+  return member.replace(/\.npy$/, "");
+}
+
+/** An open file with every kind of array, and what else an archive holds. */
+export interface ArrayFile extends TensorFile<NpyArray> {
+  /** In the order of the data; an archive's members are told by their content, whatever they are called. */
+  readonly names: readonly string[];
+  /** All members of an archive. */
+  readonly members?: readonly NpzMember[];
+  /** The members of an archive that are no arrays, or that nothing here decodes. */
+  readonly others: readonly OtherMember[];
+}
+
+/** A member of an archive that is no array. */
+export interface OtherMember {
+  /** As in the archive, also where that ends in `.npy`. */
+  readonly name: string;
+  /** Bytes of the content, decompressed. */
+  readonly size: number;
+  /** The content, verified. */
+  bytes(): Promise<Uint8Array>;
+}
+
 /** Opens a file by its content, with every kind of array that `.npy` and `.npz` hold. */
-export async function openArrays(path: string): Promise<TensorFile<NpyArray>> {
+export async function openArrays(path: string): Promise<ArrayFile> {
   const file = await open(path);
-  const again = { npy: openNpy, npz: openNpz }[file.format];
-  if (again === undefined) return file;
+  if (file.format !== "npy" && file.format !== "npz") return withoutMembers(file);
   await file.close();
-  return again(sourceOf(path));
+  const source = sourceOf(path);
+  return file.format === "npy"
+    ? withoutMembers(await openNpy(source))
+    : withMembers(await openNpz(source));
+}
+
+function withoutMembers(file: TensorFile<NpyArray>): ArrayFile {
+  return { ...file, others: [] };
+}
+
+async function withMembers(file: NpzFile): Promise<ArrayFile> {
+  try {
+    const arrays = new Set(file.names);
+    const names: string[] = [];
+    const others: OtherMember[] = [];
+    for (const member of file.members) {
+      const { name, size } = member;
+      const key = arrayName(name);
+      if (arrays.has(key) || (await isArray(file, member, key))) names.push(key);
+      else others.push({ name, size, bytes: () => file.bytes(name) });
+    }
+    return { ...file, names, others };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** What may be wrong with the header of an array. */
+const headerFaults = [
+  "invalid-dtype",
+  "invalid-header",
+  "invalid-shape",
+  "invalid-utf8",
+  "limit-exceeded",
+  "truncated",
+  "unsupported",
+  "unsupported-version",
+] as const;
+
+/** No array is shorter than the magic that it starts with, in bytes. */
+const magicLength = 6;
+
+/** Whether a member that is not called `.npy` is an array all the same. Rejects when it is damaged. */
+async function isArray(file: NpzFile, { size, method }: NpzMember, key: string): Promise<boolean> {
+  if (size < magicLength || typeof method === "number") return false;
+  try {
+    await file.header(key);
+    return true;
+  } catch (error) {
+    if (isTensorjarError(error, "not-this-format", "encrypted")) return false;
+    if (!isTensorjarError(error, ...headerFaults)) throw error;
+    return true; // whoever reads it will be told
+  }
 }

@@ -1,4 +1,4 @@
-import { type DType, type TensorFile, toFloat64 } from "tensorjar";
+import { type AnyTensor, type DType, type TensorFile, toFloat64 } from "tensorjar";
 import { pieces } from "./elements.js";
 
 const bins = 16;
@@ -17,7 +17,7 @@ export interface Statistics {
 
 /** Reads a tensor twice, in bounded memory: for its range, then for its histogram. */
 export async function statistics(
-  file: TensorFile,
+  file: TensorFile<AnyTensor>,
   name: string,
   dtype: DType,
   onBytes: (bytes: number) => void,

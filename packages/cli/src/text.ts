@@ -86,6 +86,11 @@ export function printJson(value: unknown): void {
   );
 }
 
+/** How many members of an archive are no arrays, as what follows other words; nothing when there are none. */
+export function othersText({ length }: readonly unknown[]): string {
+  return length === 0 ? "" : `, ${countText(length, "other member")}`;
+}
+
 /** How many there are of something. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,19 +1,12 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pc from "picocolors";
-import {
-  isTensorjarError,
-  type NpyArray,
-  type TensorFile,
-  TensorjarError,
-  verifyCheckpoint,
-} from "tensorjar";
+import { isTensorjarError, TensorjarError, verifyCheckpoint } from "tensorjar";
 import { progressBar } from "./progress.js";
-import { openArrays, sourceOf } from "./source.js";
-import { countText, printable, printJson } from "./text.js";
+import { type ArrayFile, openArrays, shownPath, sourceOf } from "./source.js";
+import { countText, othersText, printable, printJson } from "./text.js";
 
 interface Verdict {
-  readonly path: string;
   readonly ok: boolean;
   readonly what?: string;
   readonly code?: string;
@@ -22,16 +15,17 @@ interface Verdict {
 
 /** Reads a file to its last byte, with every checksum it has; a folder: each of its files. Whether all are good. */
 export async function verify(path: string, { json = false }: { json?: boolean }): Promise<boolean> {
-  const verdicts: Verdict[] = [];
+  const verdicts: (Verdict & { readonly path: string })[] = [];
   for (const file of await filesOf(path)) {
-    const verdict = await verdictOf(file);
+    const shown = shownPath(file);
+    const verdict = { path: shown, ...(await verdictOf(file)) };
     verdicts.push(verdict);
     if (json) continue;
     const { ok, what = "", code = "", message = "" } = verdict;
     console.log(
       ok
-        ? `${pc.green("good")}  ${printable(file)}  ${what}`
-        : `${pc.red("bad ")}  ${printable(file)}  ${code}: ${message}`,
+        ? `${pc.green("good")}  ${printable(shown)}  ${what}`
+        : `${pc.red("bad ")}  ${printable(shown)}  ${code}: ${message}`,
     );
   }
   if (json) printJson(verdicts);
@@ -59,19 +53,21 @@ async function verdictOf(path: string): Promise<Verdict> {
   try {
     const file = await openArrays(path);
     try {
-      if (isCheckpoint(file)) return { path, ok: true, what: await verifiedCheckpoint(path) };
-      await readAll(file);
-      return { path, ok: true, what: `${file.format}, ${countText(file.names.length, "tensor")}` };
+      const what = isCheckpoint(file)
+        ? await verifiedCheckpoint(path)
+        : `${file.format}, ${countText(file.names.length, "tensor")}`;
+      await readAll(file, isCheckpoint(file) ? [] : file.names);
+      return { ok: true, what: what + othersText(file.others) };
     } finally {
       await file.close();
     }
   } catch (error) {
     if (!isTensorjarError(error)) throw error;
-    return { path, ok: false, code: error.code, message: error.message };
+    return { ok: false, code: error.code, message: error.message };
   }
 }
 
-function isCheckpoint(file: TensorFile<NpyArray>): boolean {
+function isCheckpoint(file: ArrayFile): boolean {
   return (
     file.metadata.get("format") === "tensorjar-checkpoint" ||
     file.names.includes("checkpoint_version")
@@ -88,15 +84,23 @@ async function verifiedCheckpoint(path: string): Promise<string> {
   }
 }
 
-async function readAll(file: TensorFile<NpyArray>): Promise<void> {
-  let total = 0;
-  for (const name of file.names) total += (await file.info(name)).byteLength;
-  const bar = progressBar(total);
+/** Reads the arrays called `names`, and whatever else an archive holds, to the last byte. */
+async function readAll(file: ArrayFile, names: readonly string[]): Promise<void> {
+  const bar = progressBar(await totalSize(file));
   try {
-    for (const name of file.names) {
+    for (const name of names) {
       for await (const chunk of file.chunks(name)) bar.add(chunk.length, name);
     }
+    for (const other of file.others) bar.add((await other.bytes()).length, other.name);
   } finally {
     bar.stop();
   }
+}
+
+/** Bytes of all content; of an archive by its directory, for a header is worth nothing before its checksum is known. */
+async function totalSize(file: ArrayFile): Promise<number> {
+  if (file.members !== undefined) return file.members.reduce((sum, { size }) => sum + size, 0);
+  let total = 0;
+  for (const name of file.names) total += (await file.info(name)).byteLength;
+  return total;
 }

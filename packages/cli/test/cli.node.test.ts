@@ -2,8 +2,19 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { encodeNpz, load, openCheckpoints, save, tensor, zeros } from "tensorjar";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { zipSync } from "fflate";
+import {
+  decodeNpz,
+  encodeNpy,
+  encodeNpz,
+  load,
+  openCheckpoints,
+  save,
+  saveCheckpoint,
+  tensor,
+  zeros,
+} from "tensorjar";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outliveReader } from "../src/closed-pipe.js";
 import { run } from "../src/program.js";
 
@@ -234,4 +245,153 @@ test("a reader that has gone stops nothing; any other failure of the output does
   const failure = (code: string) => Object.assign(new Error(code), { code });
   output.emit("error", failure("EPIPE"));
   expect(() => output.emit("error", failure("ENOSPC"))).toThrow("ENOSPC");
+});
+
+/** The members of an archive, stored, as they are: any name, any content. */
+async function writeZip(name: string, members: Record<string, Uint8Array>): Promise<void> {
+  await writeFile(at(name), zipSync(members, { level: 0 }));
+}
+
+const bytesOf = (content: string): Uint8Array => new TextEncoder().encode(content);
+const numbers = (...values: number[]): Uint8Array =>
+  encodeNpy(tensor(Float32Array.from(values), [values.length]));
+
+/** Changes one byte of the only place in a file where `sought` stands before the directory, and no checksum. */
+async function damage(name: string, sought: string): Promise<void> {
+  const bytes = await readFile(at(name));
+  const found = bytes.indexOf(sought, 0, "latin1");
+  expect(found).toBeGreaterThan(0);
+  bytes[found] = (bytes[found] ?? 0) ^ 1;
+  await writeFile(at(name), bytes);
+}
+
+describe("an .npz whose members are not all called .npy", () => {
+  const members = () => ({
+    "readme.txt": bytesOf("read this"),
+    "x.npy": numbers(1, 2),
+    weights: numbers(3, 4, 5),
+    "__MACOSX/._x.npy": bytesOf("\0\x05\x16\x07"),
+  });
+
+  test("is inspected whole", async () => {
+    await writeZip("a.npz", members());
+    expect(await run(["inspect", at("a.npz"), "--stats"])).toBe(0);
+    expect(text()).toMatch(/npz, 2 tensors, 20 B/);
+    expect(text()).toMatch(/weights +float32 +\[3\] +12 B +3 +5/);
+    expect(text()).toMatch(/no arrays\n +readme\.txt: 9 B\n +__MACOSX\/\._x\.npy/);
+    out = [];
+    expect(await run(["inspect", at("a.npz"), "--json"])).toBe(0);
+    expect(parsed()).toMatchObject({
+      tensors: [{ name: "x" }, { name: "weights" }],
+      others: [{ name: "readme.txt", size: 9 }, { name: "__MACOSX/._x.npy" }],
+    });
+  });
+
+  test("is verified to the last member", async () => {
+    await writeZip("a.npz", members());
+    expect(await run(["verify", at("a.npz")])).toBe(0);
+    expect(text()).toMatch(/2 tensors, 2 other members/);
+    for (const [sought, member] of [
+      ["read this", "readme\\.txt"],
+      ["(3,), }", "weights"],
+      ["@@\0\0\x80@\0\0\xa0@".slice(1), "weights"],
+      ["\0\x05\x16\x07", "_x\\.npy"],
+    ] as const) {
+      await writeZip("b.npz", members());
+      await damage("b.npz", sought);
+      out = [];
+      expect(await run(["verify", at("b.npz")])).toBe(1);
+      expect(text()).toMatch(new RegExp(`checksum-mismatch: .*${member}`));
+    }
+  });
+
+  test("is converted with every array, and not without the rest unless that is asked for", async () => {
+    await writeZip("a.npz", members());
+    for (const target of ["b.npz", "b.safetensors"]) {
+      err = [];
+      expect(await run(["convert", at("a.npz"), at(target)])).toBe(1);
+      expect(err.join()).toMatch(/readme\.txt.*--drop-members/);
+      expect(await run(["convert", at("a.npz"), at(target), "--drop-members"])).toBe(0);
+      const { tensors } = await load(at(target));
+      expect([...tensors.keys()].sort()).toEqual(["weights", "x"]);
+      expect(tensors.get("weights")).toEqual(tensor(Float32Array.of(3, 4, 5)));
+    }
+    await writeZip("one.npz", { weights: numbers(3, 4, 5) });
+    expect(await run(["convert", at("one.npz"), at("one.npy")])).toBe(0);
+    expect((await readFile(at("one.npy"))).equals(numbers(3, 4, 5))).toBe(true);
+  });
+
+  test("differs in any of its members", async () => {
+    await writeZip("a.npz", members());
+    expect(await run(["diff", at("a.npz"), at("a.npz")])).toBe(0);
+    expect(text()).toMatch(/equal +2 tensors, 2 other members/);
+    await writeZip("b.npz", {
+      ...members(),
+      weights: numbers(3, 4, 6),
+      "readme.txt": bytesOf("read that"),
+      "more.txt": bytesOf("more"),
+      "__MACOSX/._x.npy": numbers(1),
+    });
+    out = [];
+    expect(await run(["diff", at("a.npz"), at("b.npz"), "--json"])).toBe(1);
+    expect(parsed()).toEqual({
+      equal: false,
+      differences: [
+        { name: "__MACOSX/._x", kind: "dtype", a: "no array [4]", b: "float32 [1]" },
+        { name: "more.txt", kind: "only in B", b: "no array [4]" },
+        { name: "weights", kind: "values", count: 1, maxAbs: 1, nans: 0 },
+        { name: "readme.txt", kind: "values" },
+      ],
+    });
+  });
+
+  test("that is a checkpoint is verified with what it holds beside it", async () => {
+    const state = { params: { w: zeros([2]) }, optimizers: {}, step: 3 };
+    await saveCheckpoint(at("run.npz"), state);
+    const arrays = decodeNpz(await readFile(at("run.npz")));
+    const all = [...arrays].map(([name, array]) => [`${name}.npy`, encodeNpy(array)]);
+    const others = { "notes.txt": bytesOf("my notes") };
+    await writeZip("run.npz", { ...Object.fromEntries(all), ...others });
+    expect(await run(["verify", at("run.npz")])).toBe(0);
+    expect(text()).toContain("checkpoint at step 3, 1 parameter, 1 other member");
+    await damage("run.npz", "my notes");
+    out = [];
+    expect(await run(["verify", at("run.npz")])).toBe(1);
+    expect(text()).toMatch(/checksum-mismatch: .*notes/);
+  });
+});
+
+test("strings and structs are compared too", async () => {
+  const words = (last: string, itemLength = 3): Uint8Array =>
+    encodeNpz({ words: { dtype: "string", shape: [2], data: ["a", last], itemLength } });
+  await writeFile(at("a.npz"), words("b"));
+  for (const [other, code] of [
+    [words("b"), 0],
+    [words("c"), 1],
+    [words("b", 4), 1],
+  ] as const) {
+    await writeFile(at("b.npz"), other);
+    expect(await run(["diff", at("a.npz"), at("b.npz")])).toBe(code);
+  }
+});
+
+test("a damaged header within an .npz is told by its checksum, in any member", async () => {
+  await writeFile(at("a.npz"), encodeNpz({ x: zeros([2]), y: zeros([3]) }));
+  await damage("a.npz", "'descr': '<f4', 'fortran_order': False, 'shape': (3,)");
+  expect(await run(["verify", at("a.npz")])).toBe(1);
+  expect(text()).toMatch(/checksum-mismatch: .*y/);
+});
+
+test("what is printed of a URL holds no password and no signature", async () => {
+  const url = "http://user:word@127.0.0.1:1/a.npz?X-Amz-Signature=abc";
+  for (const command of ["inspect", "verify", "metadata"]) {
+    expect(await run([command, url])).toBe(1);
+    expect(await run([command, url, "--json"])).toBe(1);
+  }
+  expect(await run(["convert", url, at("b.npz")])).toBe(1);
+  expect(await run(["convert", at("b.npz"), url])).toBeGreaterThan(0);
+  expect(await run(["metadata", url, "--set", "a=b"])).toBe(2);
+  const printed = [...out, ...err].join("\n");
+  expect(printed).toContain("127.0.0.1");
+  expect(printed).not.toMatch(/word@|abc/);
 });
