@@ -56,9 +56,22 @@ async function chunksOf(
     };
     return safetensorsChunks([producer]).chunks;
   }
+  const { byteLength } = await infoOf(opened, row);
+  if (byteLength > mostInMemory) throw tooLarge(byteLength);
   const array = await file.get(row.name, { signal });
   const written = isTensor(array) && widens(array.dtype) ? widened(array) : array;
   return kind === "npy" ? npyChunks(written).chunks : npzChunks({ [name]: written });
+}
+
+/** Bytes of an array that is held whole. */
+const mostInMemory = 1 << 30;
+
+function tooLarge(byteLength: number): TensorjarError {
+  return new TensorjarError(
+    "limit-exceeded",
+    `an array of ${byteLength} bytes is not held in memory here`,
+    { expected: mostInMemory, actual: byteLength, hint: "take it as safetensors, made in pieces" },
+  );
 }
 
 function widened(array: Tensor): NpyArray {

@@ -17,8 +17,8 @@ const meanings: Record<ErrorCode, readonly [title: string, meaning: string]> = {
     "The file is longer than its header says: two files were joined, or the header was changed.",
   ],
   "limit-exceeded": [
-    "Too much for one reading",
-    "The file asks for more than is safe to take, as a damaged or a hostile one does.",
+    "Too much at once",
+    "It takes more than is safe. Very large files do, and damaged or hostile ones.",
   ],
   "invalid-header": [
     "The header is damaged",

@@ -49,7 +49,7 @@ export const arrays = {
 };
 
 export const manyTensors = 100_000;
-export const hugeShape = [1_572_864, 1024];
+export const hugeShape = [1024, 1536, 1024];
 
 export async function writeFiles(folder) {
   const at = (name) => join(folder, name);
@@ -103,19 +103,25 @@ async function writeMany(path) {
   await writeSparse(path, encodeSafetensorsHeader(infos), 4 * manyTensors);
 }
 
-/** A file of 6 GiB, of which only the header and the first row take room on the disk. */
+/** A file of 6 GiB, of which only the header and two rows take room on the disk. */
 async function writeHuge(path) {
-  const [rows, columns] = hugeShape;
-  const end = rows * columns * 4;
+  const [, rows, columns] = hugeShape;
+  const end = 4 * hugeShape.reduce((a, b) => a * b);
   const info = { dtype: "float32", shape: hugeShape, begin: 0, end };
   const header = encodeSafetensorsHeader(new Map([["huge.weight", info]]));
-  await writeSparse(path, header, end, spread(columns));
+  await writeSparse(path, header, end, [
+    [0, spread(columns)],
+    [4 * columns * (512 * rows + 768), spread(columns, 1)],
+  ]);
 }
 
-async function writeSparse(path, header, dataLength, start = new Float32Array(0)) {
+/** Writes a file of zeros but for the header and the arrays at their offsets from the data's start. */
+async function writeSparse(path, header, dataLength, parts = []) {
   const file = await openFile(path, "w");
   await file.write(header);
-  await file.write(new Uint8Array(start.buffer), 0, start.byteLength, header.length);
+  for (const [offset, { buffer }] of parts) {
+    await file.write(new Uint8Array(buffer), 0, buffer.byteLength, header.length + offset);
+  }
   await file.truncate(header.length + dataLength);
   await file.close();
 }
