@@ -94,7 +94,8 @@ function structType(list: readonly Literal[]): ElementType {
   let offset = 0;
   for (const entry of list) {
     const [label = null, descr = null, dims, ...more] = partsOf(entry);
-    const [title, name, ...others] = typeof label === "string" ? [null, label] : partsOf(label);
+    const pair = typeof label === "string" ? [null, label] : label;
+    const [title, name, ...others] = Array.isArray(pair) ? pair : [];
     if (
       typeof name !== "string" ||
       (title !== null && typeof title !== "string") ||

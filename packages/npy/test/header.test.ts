@@ -80,6 +80,9 @@ describe("headers", () => {
     ["[('a', '<f4', (2,), 1)]", "invalid-header"],
     ["[(1, '<f4')]", "invalid-header"],
     ["[(('t', 'a', 'b'), '<f4')]", "invalid-header"],
+    ["[((1, 'a'), '<f4')]", "invalid-header"],
+    ["[(('t', 1), '<f4')]", "invalid-header"],
+    ["[(['t', 'a'], '<f4')]", "invalid-header"],
     ["[('a', ('<f4',))]", "invalid-header"],
     ["[('a', '<f4', (-1,))]", "invalid-shape"],
     ["[('a', '<f4', True)]", "invalid-shape"],
@@ -102,12 +105,31 @@ describe("headers", () => {
     ["{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "invalid-shape"],
     ["{'descr': '<f4', 'fortran_order': False, 'shape': (9007199254740992,)}", "invalid-shape"],
     ["{'descr': '<f4', 'fortran_order': False, 'shape': (9007199254740991,)}", "invalid-shape"],
+    [
+      "{'descr': '|u1', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0)}",
+      "invalid-shape",
+    ],
     [`{'descr': '<f4', 'fortran_order': False, 'shape': (${"1,".repeat(65)})}`, "invalid-shape"],
   ])("%s: %s", async (text, code) => {
     await expectError(() => parseNpyHeader(npyFile(text)), { code });
   });
 
-  test("zero elements of any shape are fine", () => {
+  test.each([
+    [1, 1],
+    [2, 9],
+    [0, 0],
+    [4, 0],
+  ])("version %i.%i is not known", async (major, minor) => {
+    const file = npyFile(dict("'<f4'"));
+    file[6] = major;
+    file[7] = minor;
+    await expectError(() => parseNpyHeader(file), {
+      code: "unsupported-version",
+      names: [`${major}.${minor}`],
+    });
+  });
+
+  test("zero elements of a shape that counts are fine", () => {
     const text = "{'descr': '<f8', 'fortran_order': False, 'shape': (9007199254740991, 0, 9)}";
     expect(decodeNpy(npyFile(text))).toEqual({
       dtype: "float64",

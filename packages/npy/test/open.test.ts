@@ -111,6 +111,17 @@ describe("opening", () => {
     await expectError(() => openNpy(source, { fortranOrder: "reject" }), { code: "unsupported" });
   });
 
+  test("a header over the limit is refused before it is read", async () => {
+    const head = npyFile("", { version: 2 });
+    new DataView(head.buffer).setUint32(8, 0x7fffffff, true);
+    const source = counted(head);
+    await expectError(() => openNpy({ ...source, size: 2 ** 40 }), {
+      code: "limit-exceeded",
+      names: ["2147483647", "maxHeaderLength"],
+    });
+    expect(source.reads).toEqual([[0, 12]]);
+  });
+
   test("a huge declared array is refused by the size of the file", async () => {
     const text = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }";
     await expectError(() => openNpy(npyFile(text, { data: 16 })), { code: "truncated" });

@@ -147,32 +147,73 @@ describe("encoding", () => {
     ...given,
   });
 
+  const int32 = { dtype: "int32", itemSize: 4 } as const;
+  const notText: unknown = 5;
+
   test.each([
-    ["a field out of order", [field({ offset: 4 }), field({ name: "b" })], "invalid-offsets"],
+    [
+      "a field out of order",
+      [field({ offset: 4 }), field({ name: "b" })],
+      "invalid-offsets",
+      /"b" starts at 0, .* ends at 5/,
+    ],
     [
       "fields that overlap",
-      [field({ dtype: "int32", itemSize: 4 }), field({ name: "b", offset: 2 })],
+      [field(int32), field({ name: "b", offset: 2 })],
       "invalid-offsets",
+      /"b" starts at 2, .* ends at 4/,
     ],
-    ["a field past the end", [field({ offset: 9 })], "invalid-offsets"],
-    ["an offset that is none", [field({ offset: 0.5 })], "invalid-offsets"],
-    ["a name twice", [field({}), field({ offset: 1 })], "duplicate-name"],
+    ["a field past the end", [field({ offset: 9 })], "invalid-offsets", /take 10 bytes/],
+    ["an offset that is none", [field({ offset: 0.5 })], "invalid-offsets", /starts at 0.5/],
+    ["a name twice", [field({}), field({ offset: 1 })], "duplicate-name", /two fields named "a"/],
     [
       "a title that is a name",
       [field({}), field({ name: "b", title: "a", offset: 1 })],
       "duplicate-name",
+      /two fields named "a"/,
     ],
-    ["void without a name", [field({ name: "", dtype: "void" })], "invalid-name"],
-    ["an unknown dtype", [field({ dtype: "float31" })], "invalid-dtype"],
-    ["a dtype without a name", [field({ dtype: "bfloat16", itemSize: 2 })], "unsupported"],
-    ["a wrong size", [field({ dtype: "int32", itemSize: 2 })], "invalid-dtype"],
+    [
+      "a name that is no text",
+      [field({ name: notText as string })],
+      "invalid-name",
+      /name of field 5 is not a string/,
+    ],
+    [
+      "a title that is no text",
+      [field({ title: notText as string })],
+      "invalid-name",
+      /name of field "a" is not a string/,
+    ],
+    [
+      "void without a name",
+      [field({ name: "", dtype: "void" })],
+      "invalid-name",
+      /read as padding/,
+    ],
+    ["an unknown dtype", [field({ dtype: "float31" })], "invalid-dtype", /"float31" is not known/],
+    [
+      "a dtype without a name",
+      [field({ dtype: "bfloat16", itemSize: 2 })],
+      "unsupported",
+      /bfloat16/,
+    ],
+    ["a wrong size", [field({ dtype: "int32", itemSize: 2 })], "invalid-dtype", /2/],
     [
       "a wrong unit",
       [field({ dtype: "datetime64", itemSize: 8, unit: "fortnight" })],
       "invalid-dtype",
+      /fortnight/,
     ],
-    ["a wrong sub-array", [field({ shape: [-1] })], "invalid-shape"],
-  ] as const)("refuses %s", async (_, fields, code) => {
-    await expectError(() => descrOf(fields, 8), { code });
+    ["a wrong sub-array", [field({ shape: [-1] })], "invalid-shape", /-1/],
+  ] as const)("refuses %s", async (_, fields, code, says) => {
+    await expectError(() => descrOf(fields, 8), { code, names: [says.source] });
+  });
+
+  test.each([0, 0.5, Number.NaN])("refuses an inner struct of %d bytes", async (itemSize) => {
+    const inner = field({ dtype: "struct", itemSize, fields: [field({})] });
+    await expectError(() => descrOf([inner], 8), {
+      code: "invalid-offsets",
+      names: ["take 1 bytes", String(itemSize)],
+    });
   });
 });
