@@ -1,5 +1,5 @@
 import { abortable } from "./abort.js";
-import { quote, TensorjarError } from "./error.js";
+import { describe, quote, TensorjarError } from "./error.js";
 import { discard, retryAfter, totalSize } from "./http-headers.js";
 import { errorWithoutSecrets, resolveUrl, textWithoutSecrets, withoutSecrets } from "./http-url.js";
 
@@ -48,6 +48,12 @@ export class HttpClient {
     this.#url = resolveUrl(url);
     this.shown = withoutSecrets(this.#url);
     this.#fetch = options.fetch ?? fetch;
+    if (typeof this.#fetch !== "function") {
+      throw new TensorjarError("invalid-argument", `fetch is ${describe(this.#fetch)}`, {
+        name: "fetch",
+        hint: "give a function like the global fetch",
+      });
+    }
     try {
       this.#headers = new Headers(options.headers);
     } catch {

@@ -266,6 +266,8 @@ describe("opening", () => {
     // @ts-expect-error: not a URL
     await expectError(() => httpSource(7, { fetch }), { code: "invalid-argument" });
     await expectError(() => httpSource("http://[", { fetch }), { code: "invalid-argument" });
+    // @ts-expect-error: not a function
+    await expectError(() => httpSource(url, { fetch: 3 }), { code: "invalid-argument" });
     await expectError(() => httpSource("file:///a.npy", { fetch }), {
       code: "invalid-argument",
       names: ["fileSource"],
