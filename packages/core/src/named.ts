@@ -22,7 +22,7 @@ export function namedEntries<T>(named: Named<T>, what = "tensors"): [string, T][
     );
   }
   const pairs: [string, T][] = [];
-  const seen = new Set<string>();
+  const seen = Object.getPrototypeOf(named) === Map.prototype ? undefined : new Set<string>(); // its keys are no two alike
   for (const pair of isIterable(named) ? named : Object.entries(named)) {
     if (!Array.isArray(pair) || pair.length !== 2) {
       throw new TensorjarError(
@@ -32,12 +32,12 @@ export function namedEntries<T>(named: Named<T>, what = "tensors"): [string, T][
     }
     const [name, value] = pair;
     checkName(name, what);
-    if (seen.has(name)) {
+    if (seen?.has(name)) {
       throw new TensorjarError("duplicate-name", `the name ${quote(name)} is given twice`, {
         name,
       });
     }
-    seen.add(name);
+    seen?.add(name);
     pairs.push([name, value]);
   }
   return pairs;

@@ -74,6 +74,7 @@ export function dropAliases(
 
 /** Tensors in memory whose bytes overlap, directly or through others; those of no bytes never do. */
 function sharedGroups(entries: readonly CheckedEntry[]): Placed[][] {
+  if (!areShared(entries)) return [];
   const buffers = new Map<ArrayBufferLike, Placed[]>();
   for (const entry of entries) {
     const { data } = entry.source;
@@ -98,4 +99,17 @@ function sharedGroups(entries: readonly CheckedEntry[]): Placed[][] {
     }
   }
   return groups;
+}
+
+/** Whether two tensors at least lie in one buffer: mostly none do, and nothing has to be put in order. */
+function areShared(entries: readonly CheckedEntry[]): boolean {
+  const buffers = new Set<ArrayBufferLike>();
+  let tensors = 0;
+  for (const { source, bytes } of entries) {
+    const { data } = source;
+    if (typeof data === "function" || bytes === 0) continue;
+    buffers.add(data.buffer);
+    tensors++;
+  }
+  return buffers.size < tensors;
 }

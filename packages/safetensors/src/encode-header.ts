@@ -1,9 +1,12 @@
-import { type Bytes, type Named, TensorjarError } from "@tensorjar/core";
+import { type Bytes, type DType, type Named, TensorjarError } from "@tensorjar/core";
 import { allocate, compareNames, describe, namedEntries, quote } from "@tensorjar/core/codec";
 import { headerName } from "./dtype-names.js";
 import { maxHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { checkLayout, tensorError } from "./layout.js";
+
+/** Characters of a header that are encoded at a time. */
+const textPart = 32 << 10;
 
 /**
  * The bytes before the data of a safetensors file, its 8 bytes of length included, for tensors whose data lies as
@@ -18,13 +21,23 @@ export function encodeSafetensorsHeader(
   { dataAlignment }: { dataAlignment?: number } = {},
 ): Bytes {
   const tensors = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
-  const named = [...tensors].map(([name, info]) => ({ name, ...info }));
+  const named = [...tensors].map(([name, { dtype, shape, begin, end }]) => {
+    return { name, dtype, shape, bytes: end - begin };
+  });
   return headerBytes(named, metadata, dataAlignment);
+}
+
+/** What a header says of a tensor that begins where the one before ends. */
+interface HeaderEntry {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly bytes: number;
 }
 
 /** The same of tensors that are checked and in the order of their data. */
 export function headerBytes(
-  tensors: Iterable<SafetensorsInfo & { readonly name: string }>,
+  tensors: Iterable<HeaderEntry>,
   metadata: Named<string>,
   dataAlignment = 8,
 ): Bytes {
@@ -42,16 +55,29 @@ export function headerBytes(
       hint: "give a power of two up to 1,048,576, such as 64",
     });
   }
-  const members: string[] = [];
+  const encoder = new TextEncoder();
+  const parts: Bytes[] = [];
   let length = 0;
-  const add = (name: string, value: string): void => {
-    members.push(`${JSON.stringify(name)}:${value}`); // JSON.stringify escapes as serde_json does
-    length += name.length + value.length;
+  // Encoded bit by bit: as strings, very many members would outlive their use.
+  let text = "{";
+  const encode = (): void => {
+    const part = encoder.encode(text);
+    parts.push(part);
+    length += part.length;
+    text = "";
     if (length > maxHeader) throw tooLong(length);
+  };
+  let separator = "";
+  const add = (name: string, value: string): void => {
+    text += `${separator}${JSON.stringify(name)}:${value}`; // JSON.stringify escapes as serde_json does
+    separator = ",";
+    if (text.length > textPart) encode();
   };
   const texts = namedEntries(metadata, "metadata").sort(([a], [b]) => compareNames(a, b));
   if (texts.length > 0) add("__metadata__", `{${texts.map(metadataMember).join(",")}}`);
-  for (const { name, dtype, shape, begin, end } of tensors) {
+  let begin = 0;
+  for (const { name, dtype, shape, bytes } of tensors) {
+    const end = begin + bytes;
     if (name === "__metadata__") {
       throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
     }
@@ -59,13 +85,19 @@ export function headerBytes(
       name,
       `{"dtype":"${headerName(dtype)}","shape":[${shape.join(",")}],"data_offsets":[${begin},${end}]}`,
     );
+    begin = end;
   }
-  const json = new TextEncoder().encode(`{${members.join(",")}}`);
-  const start = Math.ceil((8 + json.length) / dataAlignment) * dataAlignment;
+  text += "}";
+  encode();
+  const start = Math.ceil((8 + length) / dataAlignment) * dataAlignment;
   if (start - 8 > maxHeader) throw tooLong(start - 8);
   const header = allocate(start).fill(0x20);
   new DataView(header.buffer).setBigUint64(0, BigInt(start - 8), true);
-  header.set(json, 8);
+  let at = 8;
+  for (const part of parts) {
+    header.set(part, at);
+    at += part.length;
+  }
   return header;
 }
 

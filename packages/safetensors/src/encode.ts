@@ -16,7 +16,8 @@ export function encodeSafetensors(
   const plan = planWrite(tensors, options);
   const file = allocate(plan.byteLength);
   file.set(plan.header);
-  for (const { name, source, begin } of plan.tensors) {
+  let begin = plan.header.length;
+  for (const { name, source, bytes } of plan.tensors) {
     if (isProducer(source)) {
       throw new TensorjarError(
         "invalid-argument",
@@ -27,7 +28,8 @@ export function encodeSafetensors(
         },
       );
     }
-    file.set(tensorBytes(source), plan.header.length + begin);
+    file.set(tensorBytes(source), begin);
+    begin += bytes;
   }
   return file;
 }

@@ -3,7 +3,6 @@ import { checkTensor, compareNames, namedEntries } from "@tensorjar/core/codec";
 import { type AliasMode, dropAliases } from "./aliases.js";
 import { dtypeRank, headerName } from "./dtype-names.js";
 import { headerBytes } from "./encode-header.js";
-import type { SafetensorsInfo } from "./header-parser.js";
 import { tensorError } from "./layout.js";
 
 /** A tensor whose data is asked for when its turn comes, so that a file may be larger than memory. */
@@ -30,15 +29,10 @@ export interface SafetensorsWriteOptions {
 /** Tensors by name, or producers; what every writer takes. */
 export type TensorEntries = Named<Tensor> | Iterable<TensorProducer>;
 
-/** What is written after the header, in the order of the file. */
-export interface PlannedTensor extends SafetensorsInfo {
-  readonly name: string;
-  readonly source: Tensor | TensorProducer;
-}
-
 export interface WritePlan {
   readonly header: Bytes;
-  readonly tensors: readonly PlannedTensor[];
+  /** What is written after the header, in the order of the file, without gaps. */
+  readonly tensors: readonly CheckedEntry[];
   readonly byteLength: number;
 }
 
@@ -57,15 +51,10 @@ export function planEntries(
   metadata: Map<string, string>,
   dataAlignment?: number,
 ): WritePlan {
-  const sorted = [...entries].sort((a, b) => b.rank - a.rank || compareNames(a.name, b.name));
-  const tensors: PlannedTensor[] = [];
-  let begin = 0;
-  for (const { name, dtype, shape, source, bytes } of sorted) {
-    tensors.push({ name, source, dtype, shape, begin, end: begin + bytes });
-    begin += bytes;
-  }
+  const tensors = [...entries].sort((a, b) => b.rank - a.rank || compareNames(a.name, b.name));
   const header = headerBytes(tensors, metadata, dataAlignment);
-  return { header, tensors, byteLength: header.length + begin };
+  const bytes = tensors.reduce((sum, tensor) => sum + tensor.bytes, 0);
+  return { header, tensors, byteLength: header.length + bytes };
 }
 
 /** A tensor to write, checked by itself. */
@@ -81,7 +70,8 @@ export interface CheckedEntry {
 /** The entries in the order given, each checked. */
 export function checkedEntries(entries: TensorEntries): CheckedEntry[] {
   return namedEntries<Tensor | TensorProducer>(pairsOf(entries)).map(([name, source]) => {
-    const bytes = isProducer(source)
+    const producer = isProducer(source);
+    const bytes = producer
       ? byteLength(source.dtype, source.shape, name)
       : checkTensor(source, name);
     const { dtype, shape } = source;
@@ -96,7 +86,15 @@ export function checkedEntries(entries: TensorEntries): CheckedEntry[] {
         },
       );
     }
-    return { name, dtype, shape: [...shape], source, bytes, rank: dtypeRank(dtype) };
+    // What a producer is held to later must not change until then.
+    return {
+      name,
+      dtype,
+      shape: producer ? [...shape] : shape,
+      source,
+      bytes,
+      rank: dtypeRank(dtype),
+    };
   });
 }
 
@@ -109,6 +107,7 @@ export function isProducer(source: Tensor | TensorProducer): source is TensorPro
 function pairsOf(entries: TensorEntries): Named<Tensor | TensorProducer> {
   if (typeof entries !== "object" || entries === null || !(Symbol.iterator in entries))
     return entries;
+  if (entries instanceof Map) return entries; // of pairs alone, and there may be very many
   return [...entries].map((entry): readonly [string, Tensor | TensorProducer] => {
     return isNamed(entry) ? [entry.name, entry] : entry;
   });

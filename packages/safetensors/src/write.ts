@@ -10,8 +10,8 @@ import {
 } from "@tensorjar/core/codec";
 import { tensorError } from "./layout.js";
 import {
+  type CheckedEntry,
   isProducer,
-  type PlannedTensor,
   planWrite,
   type SafetensorsWriteOptions,
   type TensorEntries,
@@ -103,11 +103,10 @@ function isPlain(data: Uint8Array): boolean {
 
 /** What a producer gives, as long as it is what was announced. */
 async function* produced(
-  tensor: PlannedTensor,
+  tensor: CheckedEntry,
   producer: TensorProducer,
 ): AsyncGenerator<Uint8Array> {
-  const { name, dtype, shape } = tensor;
-  const expected = tensor.end - tensor.begin;
+  const { name, dtype, shape, bytes: expected } = tensor;
   const data = await producer.data();
   if (!isAsyncIterable(data)) {
     checkTensor(data, name);
