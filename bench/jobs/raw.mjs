@@ -44,11 +44,16 @@ export async function write({ path, out }) {
   };
 }
 
-/** A copy into memory that is there already. */
-export function copy({ bytes }) {
-  const from = new Uint8Array(bytes).fill(1);
-  const into = new Uint8Array(bytes).fill(2);
-  return { run: () => into.set(from) };
+/** A copy of as many arrays, of `bytes` together, into memory that is there already, each as aligned as it was. */
+export function copy({ bytes, arrays = 1 }) {
+  const made = (value) =>
+    Array.from({ length: arrays }, () => new Uint8Array(Math.floor(bytes / arrays)).fill(value));
+  const [from, into] = [made(1), made(2)];
+  return {
+    run() {
+      for (const [i, array] of from.entries()) into[i].set(array);
+    },
+  };
 }
 
 export function json({ path }) {
