@@ -1,17 +1,20 @@
-import {
-  type DType,
-  isTensorjarError,
-  type Problem,
-  type Tensor,
-  TensorjarError,
-} from "@tensorjar/core";
-import { describe } from "@tensorjar/core/codec";
-import { type LeafAdapter, type LoadOptions, type LoadReport, loadTree } from "@tensorjar/tree";
+import { type Problem, type Tensor, TensorjarError } from "@tensorjar/core";
+import { describe, quote, shapeText } from "@tensorjar/core/codec";
+import type { LeafAdapter, LoadOptions, LoadReport } from "@tensorjar/tree";
+import { applyLoad, planLoad, readOnlyProblem, treeMismatch } from "@tensorjar/tree/codec";
 import type { VerifyOptions } from "./format.js";
 import { below, listed } from "./json.js";
+import { slotPaths } from "./layout.js";
+import { liveTree, stepAdapter, stepsByPath, stepTensor } from "./live-tree.js";
 import { sameShape } from "./shape.js";
-import { checkNames, isSnapshot, type Snapshot, type SnapshotOptions } from "./snapshot.js";
-import { checkState, type LiveOptimizer, slotsOf, type TrainingState } from "./state.js";
+import {
+  checkNames,
+  isSnapshot,
+  type OptimizerSnapshot,
+  type Snapshot,
+  type SnapshotOptions,
+} from "./snapshot.js";
+import { checkState, type TrainingState } from "./state.js";
 
 export interface RestoreOptions extends VerifyOptions {
   /** For leaves that are not tensors, such as arrays on a device. */
@@ -50,18 +53,33 @@ export function restoreSnapshot(
   const { adapters = [], assign = "copy", names, verify: _, ...rest } = options;
   checkNames(names);
   const toTree = names === undefined ? (name: string) => name : (n: string) => names.toTree(n);
-  const steps = new Set<string>();
-  const live = liveTree(state, options.statics, steps);
-  const flat = flatten(snapshot, state, toTree, steps);
+  const { tree, steps } = liveTree(state, options.statics);
+  const { flat, asInState } = flatten(snapshot, state, toTree);
   const load: LoadOptions = { ...rest, assign, adapters: [stepAdapter, ...adapters] };
-  const unfit = options.shape === "any" ? unfitMoments(snapshot, toTree) : [];
-  const report = unfit.length > 0 ? refuse(live, flat, load, unfit) : loadTree(live, flat, load);
+  const { rename } = options;
+  if (rename !== undefined) load.rename = (path) => (asInState.has(path) ? path : rename(path));
+  const plan = planLoad(tree, flat, load, true);
+  const { report } = plan;
+  const fixed = report.loaded.filter((path) => steps.get(path)?.settable === false);
+  const problems = [...plan.problems, ...fixed.map(readOnlyProblem)];
+  const unfit = options.shape === "any" ? unfitMoments(snapshot, toTree, rename) : [];
+  if (problems.length > 0 || unfit.length > 0) throw mismatch(problems, unfit);
+  applyLoad(plan);
   return { ...report, loaded: report.loaded.filter((path) => !steps.has(path)) };
 }
 
+interface UnfitMoment extends Problem {
+  readonly expected: readonly number[];
+  readonly actual: readonly number[];
+}
+
 /** Adam's moments have the shape of their parameter, whatever shape that has. */
-function unfitMoments(snapshot: Snapshot, toTree: (name: string) => string): Problem[] {
-  const problems: Problem[] = [];
+function unfitMoments(
+  snapshot: Snapshot,
+  toTree: (name: string) => string,
+  rename: (path: string) => string = (path) => path,
+): UnfitMoment[] {
+  const problems: UnfitMoment[] = [];
   for (const [name, { slots }] of snapshot.optimizers) {
     for (const slot of ["exp_avg", "exp_avg_sq"]) {
       for (const [group, { shape }] of slots.get(slot) ?? []) {
@@ -69,7 +87,7 @@ function unfitMoments(snapshot: Snapshot, toTree: (name: string) => string): Pro
         // The gem's groups: of the parameter's name, or the one group `default` of an optimizer of its name.
         const param = params.get(group) ?? (group === "default" ? params.get(name) : undefined);
         if (param === undefined || sameShape(param.shape, shape)) continue;
-        const path = below(`optimizers.${name}.${slot}`, toTree(group));
+        const path = rename(below(`optimizers.${name}.${slot}`, toTree(group)));
         problems.push({ kind: "shape", path, expected: param.shape, actual: shape });
       }
     }
@@ -77,133 +95,32 @@ function unfitMoments(snapshot: Snapshot, toTree: (name: string) => string): Pro
   return problems;
 }
 
-/** Throws `unfit` together with everything else that does not fit, which only an attempt to load can tell. */
-function refuse(
-  live: object,
-  flat: Map<string, Tensor>,
-  load: LoadOptions,
-  unfit: readonly Problem[],
-): never {
-  // A leaf that can neither be filled nor replaced: the attempt fails before anything is changed.
-  const barrier = "moments of other shapes than their parameters";
-  define(live, barrier, { dtype: "uint8", shape: [0], data: new Uint8Array(0) });
-  flat.set(barrier, { dtype: "uint8", shape: [1], data: new Uint8Array(1) });
-  const problems = [...unfit];
-  try {
-    loadTree(live, flat, load);
-  } catch (error) {
-    if (!isTensorjarError(error, "tree-mismatch")) throw error;
-    problems.unshift(...(error.details.problems ?? []).filter(({ path }) => path !== barrier));
-  }
-  const lines = problems.map(({ kind, path }) => `${kind} ${path}`);
-  throw new TensorjarError(
+/** One error for what does not fit the state, and for moments in the file that do not fit their parameters. */
+function mismatch(problems: readonly Problem[], unfit: readonly UnfitMoment[]): TensorjarError {
+  const error = treeMismatch(problems);
+  if (unfit.length === 0) return error;
+  const lines = unfit.map(
+    ({ path, expected, actual }) =>
+      `${quote(path)} is ${shapeText(actual)} in the file, but its parameter is ${shapeText(expected)}`,
+  );
+  return new TensorjarError(
     "tree-mismatch",
-    `the checkpoint does not fit the training state, which is unchanged:${listed(lines)}`,
-    { problems },
+    `${error.message}${listed(lines)}\n(moments have the shape of their parameter; shape: "exact" asks instead that all shapes are those in the state)`,
+    { problems: [...problems, ...unfit] },
   );
 }
 
-/** A step of the live state as a leaf, so that it is compared, set and taken back together with the arrays. */
-class StepLeaf {
-  readonly #owner: object;
-  readonly #key: string;
-
-  constructor(owner: object, key: string) {
-    this.#owner = owner;
-    this.#key = key;
-  }
-
-  get(): unknown {
-    return Reflect.get(this.#owner, this.#key);
-  }
-
-  set(step: unknown): void {
-    assign(this.#owner, this.#key, step);
-  }
-}
-
-/** Sets a field of the live state. Throws `tree-mismatch` where it is frozen. */
-function assign(owner: object, key: string, value: unknown): void {
-  if (Reflect.set(owner, key, value)) return;
-  throw new TensorjarError("tree-mismatch", `${key} of the live state is read-only`, {
-    problems: [{ kind: "read-only", path: key }],
-    hint: "restore into a state that is not frozen",
-  });
-}
-
-const stepAdapter: LeafAdapter<StepLeaf> = {
-  is: (x): x is StepLeaf => x instanceof StepLeaf,
-  shape: () => [],
-  dtype: (): DType => "int64",
-  read: (leaf) => stepTensor(Number(leaf.get())),
-  write(leaf, tensor) {
-    const before = leaf.get();
-    leaf.set(Number(tensor.data[0]));
-    return { undo: () => leaf.set(before) };
-  },
-};
-
-function stepTensor(step: number): Tensor {
-  return { dtype: "int64", shape: [], data: BigInt64Array.of(BigInt(step)) };
-}
-
-/** The live state as one tree whose fields are those of the state: what replaces a whole tree replaces it there. */
-function liveTree(
-  state: TrainingState,
-  statics: "error" | "skip" | undefined,
-  steps: Set<string>,
-): object {
-  const optimizers: { [name: string]: object } = {};
-  for (const [name, live] of Object.entries(state.optimizers)) {
-    const fields = forwarding(live, slotsOf(name, live, statics));
-    define(fields, "step", liveSteps(live, `optimizers.${name}.step`, steps));
-    define(optimizers, name, fields);
-  }
-  const tree = forwarding(state, state.extra === undefined ? ["params"] : ["params", "extra"]);
-  steps.add("step");
-  define(tree, "step", new StepLeaf(state, "step"));
-  define(tree, "optimizers", optimizers);
-  return tree;
-}
-
-function liveSteps(live: LiveOptimizer, path: string, steps: Set<string>): object {
-  if (typeof live.step !== "object" || live.step === null) {
-    steps.add(path);
-    return new StepLeaf(live, "step");
-  }
-  const leaves = {};
-  for (const key of Object.keys(live.step)) {
-    steps.add(below(path, key));
-    define(leaves, key, new StepLeaf(live.step, key));
-  }
-  return leaves;
-}
-
-function forwarding(owner: object, keys: readonly string[]): object {
-  const fields = {};
-  for (const key of keys) {
-    Object.defineProperty(fields, key, {
-      enumerable: true,
-      get: (): unknown => Reflect.get(owner, key),
-      set: (value: unknown) => assign(owner, key, value),
-    });
-  }
-  return fields;
-}
-
-/** Sets a field of any name, also `__proto__`. */
-function define(object: object, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { enumerable: true, value });
-}
-
-/** Everything a snapshot restores, by the paths of {@link liveTree}. Throws `duplicate-name`. */
+/**
+ * Everything a snapshot restores, by the paths of {@link liveTree}, and those of the paths that are of the state
+ * already and must not be renamed. Throws `duplicate-name`.
+ */
 function flatten(
   snapshot: Snapshot,
   state: TrainingState,
   toTree: (name: string) => string,
-  steps: Set<string>,
-): Map<string, Tensor> {
+): { flat: Map<string, Tensor>; asInState: ReadonlySet<string> } {
   const flat = new Map<string, Tensor>();
+  const asInState = new Set<string>();
   const add = (path: string, tensor: Tensor): void => {
     if (flat.has(path)) {
       throw new TensorjarError("duplicate-name", `the snapshot has two arrays for ${path}`, {
@@ -213,38 +130,43 @@ function flatten(
     }
     flat.set(path, tensor);
   };
-  const addStep = (path: string, step: number): void => {
-    steps.add(path);
-    add(path, stepTensor(step));
-  };
   for (const [path, tensor] of snapshot.params) add(below("params", toTree(path)), tensor);
   for (const [path, tensor] of snapshot.extra) add(below("extra", path), tensor);
-  for (const [name, { step, slots }] of snapshot.optimizers) {
+  for (const [name, optimizer] of snapshot.optimizers) {
     const prefix = `optimizers.${name}`;
-    for (const [slot, tensors] of slots) {
+    for (const [slot, tensors] of optimizer.slots) {
       for (const [path, tensor] of tensors) add(below(`${prefix}.${slot}`, toTree(path)), tensor);
     }
-    const live = Object.hasOwn(state.optimizers, name) ? state.optimizers[name]?.step : undefined;
-    const wanted = stepsAsLive(step, live);
-    if (typeof wanted === "number") addStep(`${prefix}.step`, wanted);
-    else for (const [path, n] of wanted) addStep(below(`${prefix}.step`, toTree(path)), n);
+    const live = Object.hasOwn(state.optimizers, name) ? state.optimizers[name] : undefined;
+    const byPath = live && stepsByPath(live, prefix);
+    const steps =
+      live === undefined ? optimizer.step : stepsAsLive(optimizer, byPath !== undefined);
+    const paths = Object.keys(byPath ?? {});
+    if (typeof steps !== "number") {
+      for (const [path, step] of steps) add(`${prefix}.step.${toTree(path)}`, stepTensor(step));
+    } else if (paths.length === 0) add(`${prefix}.step`, stepTensor(steps));
+    else {
+      // One step of an optimizer without slots is that of every path that the state counts for.
+      for (const path of paths) {
+        asInState.add(`${prefix}.step.${path}`);
+        add(`${prefix}.step.${path}`, stepTensor(steps));
+      }
+    }
   }
-  addStep("step", snapshot.step);
-  return flat;
+  add("step", stepTensor(snapshot.step));
+  return { flat, asInState };
 }
 
-/** Steps in the form that the live optimizer counts in, where they say the same in it. */
+/** Steps in the form that the live optimizer counts in, where they say the same in it of every path with a slot. */
 function stepsAsLive(
-  saved: number | ReadonlyMap<string, number>,
-  live: LiveOptimizer["step"] | undefined,
-): number | ReadonlyMap<string, number> {
-  if (typeof live === "number" && typeof saved !== "number") {
-    const [first] = saved.values();
-    const same = first !== undefined && [...saved.values()].every((step) => step === first);
-    return same ? first : saved;
+  { step, slots }: OptimizerSnapshot,
+  byPath: boolean,
+): OptimizerSnapshot["step"] {
+  const paths = [...slotPaths(slots)];
+  if (typeof step !== "number") {
+    const [first] = step.values();
+    const same = first !== undefined && [...step.values()].every((each) => each === first);
+    return !byPath && same && paths.every((path) => step.has(path)) ? first : step;
   }
-  if (typeof live === "object" && typeof saved === "number") {
-    return new Map(Object.keys(live).map((path) => [path, saved]));
-  }
-  return saved;
+  return byPath && paths.length > 0 ? new Map(paths.map((path) => [path, step])) : step;
 }

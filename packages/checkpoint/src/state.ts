@@ -188,7 +188,11 @@ function checkObject(value: unknown, path: string, expected: string): asserts va
 }
 
 /** As {@link checkObject}; refuses what keeps its entries elsewhere than in fields, such as a Map, which would be lost. */
-function checkRecord(value: unknown, path: string, expected: string): asserts value is object {
+export function checkRecord(
+  value: unknown,
+  path: string,
+  expected: string,
+): asserts value is object {
   checkObject(value, path, expected);
   if (classTag(value) === "Object") return;
   throw new TensorjarError("invalid-argument", `${path} is ${describe(value)}, not ${expected}`, {

@@ -140,6 +140,198 @@ describe("restoring a snapshot", () => {
     ]);
   });
 
+  test("loses and invents no step where the forms differ", async () => {
+    type Step = TrainingState["optimizers"][string]["step"];
+    const state = (step: Step, ...paths: string[]) => ({
+      params: {},
+      optimizers: { o: { step, m: Object.fromEntries(paths.map((path) => [path, vector(1)])) } },
+      step: 1,
+    });
+    const fits: [from: Step, to: Step, paths: string[], result: Step][] = [
+      [5, { a: 0, b: 0 }, ["a", "b"], { a: 5, b: 5 }],
+      [5, { "a.w": 0 }, ["a.w"], { "a.w": 5 }],
+      [{ a: 5, b: 5 }, 0, ["a", "b"], 5],
+      [{ a: 5, b: 5 }, 0, ["a"], 5],
+      [{}, {}, ["a"], {}],
+    ];
+    for (const [from, to, paths, result] of fits) {
+      const live = state(to, ...paths);
+      restoreSnapshot(takeSnapshot(state(from, ...paths)), live);
+      expect(live.optimizers.o.step).toEqual(result);
+    }
+    const unfit: [from: Step, to: Step, paths: string[], problems: string[]][] = [
+      [5, {}, ["a"], ["unexpected a"]],
+      [5, {}, [], ["unexpected"]],
+      [5, { a: 0 }, ["a", "b"], ["unexpected b"]],
+      [5, { zz: 0 }, ["a"], ["missing zz", "unexpected a"]],
+      [5, { a: 0, zz: 0 }, ["a"], ["missing zz"]],
+      [{ a: 3 }, 7, ["a", "b"], ["missing", "unexpected a"]],
+      [{}, 7, ["a"], ["missing"]],
+      [{}, { a: 7 }, ["a"], ["missing a"]],
+      [{ a: 3 }, {}, ["a"], ["unexpected a"]],
+    ];
+    for (const [from, to, paths, problems] of unfit) {
+      const live = state(to, ...paths);
+      const snapshot = takeSnapshot(state(from, ...paths));
+      const error = await expectError(() => restoreSnapshot(snapshot, live), {
+        code: "tree-mismatch",
+      });
+      const found = error.details.problems?.map(({ kind, path }) =>
+        `${kind} ${path}`.replace(/optimizers\.o\.step\.?/, "").trim(),
+      );
+      expect(found, JSON.stringify([from, to])).toEqual(problems);
+      expect(live).toEqual(state(to, ...paths));
+      restoreSnapshot(snapshot, live, { mode: "partial" });
+    }
+  });
+
+  test("renames the steps of paths as it renames the paths", () => {
+    const weight = (name: string) => ({ [name]: vector(1) });
+    const live = {
+      params: weight("new"),
+      optimizers: {
+        adam: { step: { new: 0 }, m: weight("new") },
+        sgd: { step: { new: 0, "old.b": 0 } },
+      },
+      step: 0,
+    };
+    const snapshot = takeSnapshot({
+      params: weight("old"),
+      optimizers: { adam: { step: 5, m: weight("old") }, sgd: { step: 6 } },
+      step: 5,
+    });
+    restoreSnapshot(snapshot, live, { rename: (path) => path.replace(/\.old\b/, ".new") });
+    expect(live.optimizers.adam.step).toEqual({ new: 5 });
+    expect(live.optimizers.sgd.step).toEqual({ new: 6, "old.b": 6 });
+  });
+
+  test("restores the steps of parameters that are one array", async () => {
+    type Step = TrainingState["optimizers"][string]["step"];
+    const state = (step: Step) => ({
+      params: new Float32Array(2),
+      optimizers: { adam: { step, exp_avg: new Float32Array(2) } },
+      step: 1,
+    });
+    const forms: [from: Step, to: Step, result: Step][] = [
+      [{ "": 2 }, { "": 0 }, { "": 2 }],
+      [2, { "": 0 }, { "": 2 }],
+      [{ "": 2 }, 0, 2],
+      [2, 0, 2],
+    ];
+    for (const [from, to, result] of forms) {
+      for (const snapshot of [takeSnapshot(state(from)), await saved(state(from))]) {
+        const live = state(to);
+        const report = restoreSnapshot(snapshot, live);
+        expect(live.optimizers.adam.step).toEqual(result);
+        expect(report.loaded).toEqual(["params", "optimizers.adam.exp_avg"]);
+      }
+    }
+  });
+
+  test("lists every frozen part by its path, together with the rest", async () => {
+    const make = () => ({
+      params: vector(1),
+      optimizers: {
+        adam: { step: 3, m: vector(1) },
+        rows: { step: { a: 3, b: 3 } },
+      },
+      step: 9,
+    });
+    const snapshot = takeSnapshot(make());
+    const problems = async (live: TrainingState, options = {}): Promise<string[] | undefined> => {
+      const before = copyOf(live);
+      const error = await expectError(() => restoreSnapshot(snapshot, live, options), {
+        code: "tree-mismatch",
+        names: ["read-only"],
+      });
+      expect(live).toEqual(before);
+      return error.details.problems?.map(({ kind, path }) => `${kind} ${path}`);
+    };
+    const optimizer = make();
+    Object.freeze(optimizer.optimizers.adam);
+    expect(await problems(optimizer)).toEqual(["read-only optimizers.adam.step"]);
+    expect(await problems(optimizer, { assign: "replace" })).toEqual([
+      "read-only optimizers.adam.m",
+      "read-only optimizers.adam.step",
+    ]);
+    const all = Object.freeze(make());
+    for (const each of Object.values(all.optimizers)) Object.freeze(Object.freeze(each).step);
+    const steps = [
+      "read-only optimizers.adam.step",
+      "read-only optimizers.rows.step.a",
+      "read-only optimizers.rows.step.b",
+      "read-only step",
+    ];
+    expect((await problems(all))?.sort()).toEqual(steps);
+    const other = Object.freeze({ ...all, params: { w: vector(1) } });
+    expect((await problems(other))?.sort()).toEqual([
+      "missing params.w",
+      ...steps,
+      "unexpected params",
+    ]);
+  });
+
+  test("sets a step by whatever can be set: inherited setters, fields still to be made", async () => {
+    class Counting {
+      params = { w: vector(1) };
+      optimizers = { o: {} as { step: number } }; // as a program without types may begin
+      #step = 0;
+      get step(): number {
+        return this.#step;
+      }
+      set step(step: number) {
+        this.#step = step;
+      }
+    }
+    const from = { params: { w: vector(2) }, optimizers: { o: { step: 4 } }, step: 4 };
+    const live = new Counting();
+    restoreSnapshot(takeSnapshot(from), live);
+    expect([live.step, live.optimizers.o.step]).toEqual([4, 4]);
+    class Fixed extends Counting {
+      override get step(): number {
+        return 1;
+      }
+    }
+    const fixed = new Fixed();
+    Object.preventExtensions(fixed.optimizers.o);
+    const error = await expectError(() => restoreSnapshot(takeSnapshot(from), fixed), {
+      code: "tree-mismatch",
+    });
+    expect(error.details.problems?.map(({ kind, path }) => `${kind} ${path}`).sort()).toEqual([
+      "read-only optimizers.o.step",
+      "read-only step",
+    ]);
+  });
+
+  test("takes back steps that a setter refuses, also those that were not there", async () => {
+    const from = { params: { w: vector(2) }, optimizers: { o: { step: 4 } }, step: 4 };
+    let step = 0;
+    const live = {
+      params: { w: vector(1) },
+      optimizers: { o: {} as { step: number } }, // as a program without types may begin
+      get step(): number {
+        return step;
+      },
+      set step(to: number) {
+        step = to;
+        if (to > 3) throw new RangeError("too many");
+      },
+    };
+    await expect(async () => restoreSnapshot(takeSnapshot(from), live)).rejects.toThrow("too many");
+    expect(step).toBe(0);
+    expect(Object.keys(live.optimizers.o)).toEqual([]);
+    expect(live.params.w).toEqual(vector(1));
+  });
+
+  test("refuses steps in a Map, which would be lost", async () => {
+    const snapshot = takeSnapshot({ params: {}, optimizers: { o: { step: { a: 1 } } }, step: 1 });
+    const live = { params: {}, optimizers: { o: { step: new Map([["a", 0]]) } }, step: 0 };
+    await expectError(() => Reflect.apply(restoreSnapshot, undefined, [snapshot, live]), {
+      code: "invalid-argument",
+      names: ["optimizers\\.o\\.step", "Map"],
+    });
+  });
+
   test("leaves alone what the file lacks, and out what the state lacks, when partial", () => {
     const snapshot = takeSnapshot({
       params: { a: vector(1), old: vector(1) },
@@ -241,6 +433,79 @@ describe("restoring a snapshot", () => {
       }
     }
     expect(live).toEqual(before);
+  });
+
+  test("changes nothing for unfit moments, whatever is renamed, and renames nothing but paths", async () => {
+    const zeros = (...shape: number[]) =>
+      tensor(new Float32Array(shape.reduce((n, dim) => n * dim, 1)), shape);
+    const moments = () => ({ exp_avg: { w: zeros(2, 3) }, exp_avg_sq: { w: zeros(2, 3) } });
+    const snapshot = takeSnapshot({
+      params: { w: zeros(3, 3) },
+      optimizers: { adam: { step: 5, ...moments() } },
+      step: 5,
+    });
+    const flat = () => ({
+      params: { w: zeros(2, 3) },
+      optimizers: { adam: { step: 0, ...moments() } },
+      step: 1,
+    });
+    const nested = () => ({ params: { encoder: { w: zeros(2, 3) } }, optimizers: {}, step: 1 });
+    const renames: [rename: (path: string) => string, make: () => TrainingState][] = [
+      [(path) => path, flat],
+      [(path) => path.replaceAll(" ", "_"), flat],
+      [(path) => path.replaceAll(/[^\w.]/g, ""), flat],
+      [(path) => `params.encoder.${path.slice(7)}`, nested],
+      [(path) => path.replace("params.", "params.encoder."), nested],
+      [(path) => `elsewhere.${path}`, flat],
+    ];
+    for (const mode of ["partial", "strict"] as const) {
+      for (const [rename, make] of renames) {
+        const live = make();
+        const given: string[] = [];
+        const restore = () =>
+          restoreSnapshot(snapshot, live, {
+            shape: "any",
+            mode,
+            rename(path) {
+              given.push(path);
+              return rename(path);
+            },
+          });
+        const error = await expectError(restore, {
+          code: "tree-mismatch",
+          names: ["exp_avg_sq\\.w.*\\(2, 3\\)", "\\(3, 3\\)", 'shape: "exact"'],
+        });
+        expect(live).toEqual(make());
+        const [first, second, ...others] = [...(error.details.problems ?? [])].reverse();
+        const unfit = { kind: "shape", expected: [3, 3], actual: [2, 3] };
+        expect(first).toEqual({ ...unfit, path: rename("optimizers.adam.exp_avg_sq.w") });
+        expect(second).toEqual({ ...unfit, path: rename("optimizers.adam.exp_avg.w") });
+        if (mode === "partial") expect(others).toEqual([]);
+        const known = [
+          "params.w",
+          "optimizers.adam.exp_avg.w",
+          "optimizers.adam.exp_avg_sq.w",
+          "optimizers.adam.step",
+          "step",
+        ];
+        expect(new Set(given)).toEqual(new Set(known));
+      }
+    }
+  });
+
+  test("lists any number of problems beside unfit moments", async () => {
+    const one = vector(1); // more than an engine takes as arguments
+    const many = Object.fromEntries(Array.from({ length: 130_000 }, (_, i) => [`p${i}`, one]));
+    const snapshot = takeSnapshot({
+      params: { w: vector(1, 2) },
+      optimizers: { adam: { step: 1, exp_avg: { w: vector(1) } } },
+      step: 1,
+    });
+    const live = { params: { w: vector(7), ...many }, optimizers: {}, step: 0 };
+    const error = await expectError(() => restoreSnapshot(snapshot, live, { shape: "any" }), {
+      code: "tree-mismatch",
+    });
+    expect(error.details.problems).toHaveLength(130_003);
   });
 
   test("renames by whole paths, and a name of an .npz by its mapping", () => {
