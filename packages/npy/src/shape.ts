@@ -1,4 +1,4 @@
-import { elementCount, TensorjarError } from "@tensorjar/core";
+import { TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import type { Literal } from "./literal.js";
 
@@ -16,7 +16,9 @@ export function parseShape(dims: Literal, text: string): readonly number[] {
 
 /** Bytes of an array. Throws `invalid-shape` past 2^53−1, also on the way to an axis of 0, as NumPy and core do. */
 export function bytesOf(shape: readonly number[], itemSize: number): number {
-  const bytes = elementCount(shape) * itemSize;
+  let count = 1;
+  for (const dim of shape) if (count <= Number.MAX_SAFE_INTEGER) count *= dim;
+  const bytes = count * itemSize;
   if (bytes <= Number.MAX_SAFE_INTEGER) return bytes;
   throw new TensorjarError("invalid-shape", `the shape (${shape}) takes over 2^53-1 bytes`);
 }
