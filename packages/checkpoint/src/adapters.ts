@@ -15,7 +15,7 @@ export function watchAdapters(adapters: readonly LeafAdapter[]): {
       write: (x, tensor) => adapter.write(x, tensor),
       read(x) {
         const read: Tensor | Promise<Tensor> = adapter.read(x);
-        reads.asynchronous ||= "then" in read;
+        reads.asynchronous ||= "then" in Object(read); // what is no tensor is refused with its path later
         return read;
       },
     }),

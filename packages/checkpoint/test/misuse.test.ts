@@ -1,6 +1,7 @@
 import {
   keepAny,
   keepBest,
+  type LeafAdapter,
   memoryStore,
   npzCheckpoint,
   openCheckpoints,
@@ -33,6 +34,25 @@ test("what is no store, format, policy or list of adapters is refused where it i
   }
   await expectError(() => keepAny(5 as never), { code: "invalid-argument", names: ["5"] });
   await expectError(() => keepBest(1, 5 as never, "min"), { code: "invalid-argument" });
+});
+
+test("adapters that read no tensor are refused by the path of the leaf, saved or taken", async () => {
+  class Device {}
+  for (const read of [undefined, null, 5, "w", {}]) {
+    const adapter: LeafAdapter = {
+      is: (x) => x instanceof Device,
+      shape: () => [1],
+      dtype: () => "float32",
+      read: () => read as never, // what a program without types may give
+      write: () => ({ undo: () => {} }),
+    };
+    const device = { params: { w: new Device() }, optimizers: {}, step: 1 };
+    const wrong = { code: "invalid-argument", names: ["params\\.w"] } as const;
+    await expectError(() => takeSnapshot(device, { adapters: [adapter] }), wrong);
+    const checkpoints = openCheckpoints(memoryStore(), { adapters: [adapter] });
+    await expectError(() => checkpoints.save(device), wrong);
+    await checkpoints.close();
+  }
 });
 
 test("a policy that gives no Set fails by name, and deletes nothing", async () => {
