@@ -139,7 +139,8 @@ export function encodeNpz(arrays: Named<NpyArray>, options: NpzWriteOptions = {}
       crcOf(content.pieces),
       deflate ? deflateSync(content.pieces, level) : undefined,
     );
-    pieces.push(writer.add(member), ...member.pieces);
+    pieces.push(writer.add(member));
+    for (const piece of member.pieces) pieces.push(piece);
   }
   return join(pieces.concat(writer.end()));
 }
