@@ -5,6 +5,7 @@ import {
   dataConstructor,
   isDType,
   shapeText,
+  usualLength,
 } from "./dtype.js";
 import { classTag, describe, quote, TensorjarError, tensorError } from "./error.js";
 
@@ -99,6 +100,8 @@ export function tensorFromBytes<D extends DType>(
  */
 export function checkTensor(value: unknown, name?: string): number {
   const { dtype, shape, data } = fieldsOf(value);
+  const usual = usualLength(dtype, shape, data);
+  if (usual > 0) return usual;
   if (dtype === undefined || shape === undefined || data === undefined) {
     throw tensorError(name, "invalid-argument", `${describe(value)} is no tensor`, {
       hint: "a tensor is { dtype, shape, data }, as tensor(data, shape) makes it",
@@ -113,10 +116,9 @@ export function checkTensor(value: unknown, name?: string): number {
       { expected: Data.name, actual: classTag(data) },
     );
   }
-  const { length } = data as DataMap[DType]; // of that class: measured, faster than byteLength
-  if (length === 0) toBytes(data); // throws for memory that was transferred
+  if (data.byteLength === 0) toBytes(data); // throws for memory that was transferred
   const expected = byteLength(dtype, shape, name);
-  if (length * Data.BYTES_PER_ELEMENT !== expected) {
+  if (data.byteLength !== expected) {
     throw tensorError(
       name,
       "invalid-shape",
@@ -129,7 +131,7 @@ export function checkTensor(value: unknown, name?: string): number {
 
 /** The fields that make a tensor, as far as `x` has them; of these types only once that is checked. */
 function fieldsOf(x: unknown): { dtype?: DType; shape?: readonly number[]; data?: unknown } {
-  return Object(x);
+  return x ?? {};
 }
 
 /** Whether `x` has the form of a tensor of a known dtype (its sizes are not compared). */

@@ -11,8 +11,7 @@ import { type TreeOptions, walk } from "./visit.js";
  * and for numbers that would be lost, `path-conflict` for a cycle, `limit-exceeded` past 1,000 levels, `invalid-name`.
  */
 export function flattenTree(tree: unknown, options: TreeOptions = {}): Map<string, Tensor> {
-  return collect(tree, options, (path, value, tensor, adapter) => {
-    if (adapter === undefined) return tensor ?? unchecked(value);
+  return collect(tree, options, (path, value, adapter) => {
     const read = adapter.read(value);
     if (!isPromise(read)) return checked(read, path);
     read.then(undefined, () => {}); // the error below stands for a rejection
@@ -28,8 +27,7 @@ export async function flattenTreeAsync(
   tree: unknown,
   options: TreeOptions = {},
 ): Promise<Map<string, Tensor>> {
-  const reads = collect(tree, options, (path, value, tensor, adapter) => {
-    if (adapter === undefined) return tensor ?? unchecked(value);
+  const reads = collect(tree, options, (path, value, adapter) => {
     const read = Promise.resolve(adapter.read(value)).then((result) => checked(result, path));
     read.catch(() => {}); // awaited below, unless the walk throws first
     return read;
@@ -42,18 +40,16 @@ export async function flattenTreeAsync(
 function collect<T>(
   tree: unknown,
   options: TreeOptions,
-  read: (
-    path: string,
-    value: unknown,
-    tensor: Tensor | undefined,
-    adapter: LeafAdapter | undefined,
-  ) => T,
-): Map<string, T> {
-  const flat = new Map<string, T>();
+  read: (path: string, value: unknown, adapter: LeafAdapter) => T,
+): Map<string, Tensor | T> {
+  const flat = new Map<string, Tensor | T>();
   let leaves = 0;
   walk(tree, options, {
     leaf(path, value, tensor, adapter) {
-      flat.set(path, read(path, value, tensor, adapter));
+      flat.set(
+        path,
+        adapter === undefined ? (tensor ?? unchecked(value)) : read(path, value, adapter),
+      );
       if (flat.size === leaves++) throw duplicate(path);
     },
   });
