@@ -43,15 +43,17 @@ export function folderStore(path: string | URL): Store {
       return fileSource(file);
     },
     async *list(prefix = "") {
-      const names = await fs.readdir(folder).catch((cause: unknown): string[] => {
-        if (errnoOf(cause) === "ENOENT") return [];
-        throw ioError(cause, folder, "could not be listed");
-      });
-      for (const name of sortedNames(names)) {
-        if (!name.startsWith(prefix) || name.startsWith(reserved)) continue;
-        const stats = await statFile(join(folder, name));
-        if (stats === undefined) continue;
-        yield { name, size: Number(stats.size), modified: Number(stats.mtimeMs) };
+      for (let attempt = 1; ; attempt++) {
+        const names = await namesIn(folder, prefix);
+        let found = 0;
+        for (const name of names) {
+          const stats = await statFile(join(folder, name));
+          if (stats === undefined) continue;
+          found++;
+          yield { name, size: Number(stats.size), modified: Number(stats.mtimeMs) };
+        }
+        // Where all of them are gone, another process has deleted them, and newer ones may be there.
+        if (found > 0 || names.length === 0 || attempt === attempts) return;
       }
     },
     async put(name, chunks, options = {}) {
@@ -79,6 +81,18 @@ export function folderStore(path: string | URL): Store {
       return lockFolder(folder, name);
     },
   };
+}
+
+/** How often a folder is read again whose files were all deleted meanwhile. */
+const attempts = 20;
+
+/** The names in a folder that begin with `prefix`, in order, without temporary files and locks. */
+async function namesIn(folder: string, prefix: string): Promise<readonly string[]> {
+  const names = await fs.readdir(folder).catch((cause: unknown): string[] => {
+    if (errnoOf(cause) === "ENOENT") return [];
+    throw ioError(cause, folder, "could not be listed");
+  });
+  return sortedNames(names).filter((name) => name.startsWith(prefix) && !name.startsWith(reserved));
 }
 
 /** The path that a string or a `file:` URL names. Throws `invalid-argument`. */
