@@ -16,9 +16,13 @@ export function checkJson(text: string, name: string, finite: boolean): void {
   let at = 0;
   /** What closes the containers that are open. */
   const closers: ("}" | "]")[] = [];
+  /** Where the first container is that is inside too many others. */
+  let deep: number | undefined;
 
   const fault = (wanted: string, position = at): TensorjarError => {
-    const found = position < text.length ? quote(text.slice(position, position + 16)) : "the end";
+    let found = quote(text.slice(position, position + 16));
+    if (position === text.length) found = "the end";
+    if (text[position] === "\ufeff") found = "a byte order mark";
     return new TensorjarError(
       "invalid-checkpoint",
       `the ${name} of the checkpoint is not JSON: expected ${wanted}, found ${found} at position ${position}`,
@@ -86,7 +90,7 @@ export function checkJson(text: string, name: string, finite: boolean): void {
     takeBlanks();
     const first = text.charAt(at);
     if (first === "{" || first === "[") {
-      if (closers.length === maxDepth) throw tooDeep(name, at);
+      if (closers.length === maxDepth) deep ??= at;
       const closer = first === "{" ? "}" : "]";
       closers.push(closer);
       at++;
@@ -130,12 +134,10 @@ export function checkJson(text: string, name: string, finite: boolean): void {
   }
 
   while (enter() || leave());
-}
-
-function tooDeep(name: string, position: number): TensorjarError {
-  return new TensorjarError(
+  if (deep === undefined) return;
+  throw new TensorjarError(
     "limit-exceeded",
-    `the ${name} of the checkpoint is nested deeper than ${maxDepth} levels, at position ${position}`,
+    `the ${name} of the checkpoint is nested deeper than ${maxDepth} levels, at position ${deep}`,
     { name, expected: maxDepth },
   );
 }

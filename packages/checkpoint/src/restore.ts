@@ -63,7 +63,7 @@ export function restoreSnapshot(
   const fixed = report.loaded.filter((path) => steps.get(path)?.settable === false);
   const problems = [...plan.problems, ...fixed.map(readOnlyProblem)];
   const unfit = options.shape === "any" ? unfitMoments(snapshot, toTree, rename) : [];
-  if (problems.length > 0 || unfit.length > 0) throw mismatch(problems, unfit);
+  if (problems.length > 0 || unfit.length > 0) throw mismatch(problems, unfit, fixed.length > 0);
   applyLoad(plan);
   return { ...report, loaded: report.loaded.filter((path) => !steps.has(path)) };
 }
@@ -96,18 +96,23 @@ function unfitMoments(
 }
 
 /** One error for what does not fit the state, and for moments in the file that do not fit their parameters. */
-function mismatch(problems: readonly Problem[], unfit: readonly UnfitMoment[]): TensorjarError {
-  const error = treeMismatch(problems);
-  if (unfit.length === 0) return error;
-  const lines = unfit.map(
-    ({ path, expected, actual }) =>
-      `${quote(path)} is ${shapeText(actual)} in the file, but its parameter is ${shapeText(expected)}`,
-  );
-  return new TensorjarError(
-    "tree-mismatch",
-    `${error.message}${listed(lines)}\n(moments have the shape of their parameter; shape: "exact" asks instead that all shapes are those in the state)`,
-    { problems: [...problems, ...unfit] },
-  );
+function mismatch(
+  problems: readonly Problem[],
+  unfit: readonly UnfitMoment[],
+  frozen: boolean,
+): TensorjarError {
+  let { message } = treeMismatch(problems);
+  if (unfit.length > 0) {
+    const lines = unfit.map(
+      ({ path, expected, actual }) =>
+        `${quote(path)} is ${shapeText(actual)} in the file, but its parameter is ${shapeText(expected)}`,
+    );
+    message += `${listed(lines)}\n(moments have the shape of their parameter; shape: "exact" asks instead that all shapes are those in the state)`;
+  }
+  return new TensorjarError("tree-mismatch", message, {
+    problems: [...problems, ...unfit],
+    ...(frozen && { hint: "steps are numbers, and are set in objects that are not frozen" }),
+  });
 }
 
 /**

@@ -40,7 +40,7 @@ describe("JSON in a checkpoint", () => {
     const faults: [text: string, position: number, expected: string][] = [
       ["", 0, "a value, found the end"],
       [" \t\r\n", 4, "a value, found the end"],
-      ["\ufeff{}", 0, "a value"],
+      ["\ufeff{}", 0, "a value, found a byte order mark"],
       ["{}\u00a0", 2, "nothing more"],
       ['{"k":"v"} x', 10, "nothing more"],
       ['{"a":}', 5, 'a value, found "}"'],
@@ -178,12 +178,17 @@ describe("JSON in a checkpoint", () => {
       const loaded = await format.load(await make(nested(1000)), { verify: false });
       const again = await format.load(await gather(format.chunks(loaded)));
       expect(again.configText).toBe(nested(1000));
-      for (const text of [nested(1001), "[".repeat(1001), nested(100_000)]) {
+      for (const text of [nested(1001), `[[${nested(1000)},1]]`, nested(100_000)]) {
         await expectError(async () => format.load(await make(text), { verify: false }), {
           code: "limit-exceeded",
           names: ["config", "1000 levels", "position 1000$"],
         });
       }
+      const open = "[".repeat(100_000);
+      await expectError(async () => format.load(await make(open), { verify: false }), {
+        code: "invalid-checkpoint",
+        names: ["config", "found the end at position 100000"],
+      });
     }
   });
 
