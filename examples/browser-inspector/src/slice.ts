@@ -41,7 +41,7 @@ export interface Slice {
 export const mostCells = 256;
 /** Bytes that are read for whole rows at most; beyond, each cell is read by itself, and this many of them. */
 const budgets = {
-  here: { bytes: 16 << 20, reads: 4096 },
+  here: { bytes: 16 << 20, reads: 1024 },
   remote: { bytes: 4 << 20, reads: 256 },
 } as const;
 
