@@ -31,7 +31,7 @@ const signatures: readonly [RegExp, kind: SniffedFormat, hint?: string, name?: s
   [/^\x93NUMPY/, "npy", "use openNpy"],
   [/^\u0100.*\.npy$/s, "npz", "use openNpz"],
   [
-    /^\u0100(([^/]*\/)?(data|constants)\.pkl|[^/]+\/(byteorder|\.(format_v|storage_al|data\/ser).*|code\/__torch__.*)|archive\/(version|data\/\d+))$/,
+    /^\u0100([^/]+\/((data|constants)\.pkl|byteorder|\.(format|storage|data\/)|code\/__torch)|archive\/(version|data\/))/,
     "pytorch-zip",
     inPython,
     "a PyTorch zip",
