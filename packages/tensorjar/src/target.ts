@@ -1,6 +1,6 @@
 import type { Store } from "@tensorjar/checkpoint";
 import { type Chunks, type Progress, type SinkLike, TensorjarError } from "@tensorjar/core";
-import { describe, textWithoutSecrets, writeChunks } from "@tensorjar/core/codec";
+import { describe, writeChunks } from "@tensorjar/core/codec";
 import { fileSink } from "#platform";
 
 /** Where the facade writes: a path (replaced atomically), a sink or `WritableStream`, or a name in a store. */
@@ -8,7 +8,7 @@ export type Target = string | SinkLike | { store: Store; name: string };
 
 /** The name that tells a target's format, where it has one. Throws `invalid-argument` for a URL. */
 export function targetName(target: Target): string | undefined {
-  if (isUrl(target)) throw wrongTarget(target, "a URL cannot be written to");
+  refuseUrl(target);
   if (typeof target === "string") return target;
   return isStoreTarget(target) ? target.name : undefined;
 }
@@ -17,8 +17,10 @@ function isStoreTarget(target: Target): target is { store: Store; name: string }
   return typeof target === "object" && target !== null && "store" in target;
 }
 
-function isUrl(target: unknown): boolean {
-  return target instanceof URL || (typeof target === "string" && /^https?:/i.test(target));
+/** Not quoted: it may hold a password or a signature. */
+function refuseUrl(target: unknown): void {
+  if (target instanceof URL || (typeof target === "string" && /^https?:/i.test(target)))
+    throw wrongTarget("a URL", "write to a path, then upload the file");
 }
 
 /** Writes all of `chunks`, or nothing. */
@@ -27,13 +29,14 @@ export async function writeTarget(
   chunks: Chunks,
   options: { signal?: AbortSignal; onProgress?: (progress: Progress) => void } = {},
 ): Promise<void> {
-  if (isUrl(target)) throw wrongTarget(target, "a URL cannot be written to");
+  refuseUrl(target);
   if (typeof target === "string")
     return writeChunks(fileSink(target), chunks, { ...options, name: target });
   if (!isStoreTarget(target)) return writeChunks(target, chunks, options);
   const { store, name } = target;
   const put: unknown = store?.put;
-  if (typeof put !== "function") throw wrongTarget(target, "the store has no method `put`");
+  if (typeof put !== "function")
+    throw wrongTarget(describe(target), "the store has no method `put`");
   const { onProgress, signal } = options;
   const counted = onProgress === undefined ? chunks.chunks : count(chunks, name, onProgress);
   await store.put(name, counted, {
@@ -42,10 +45,10 @@ export async function writeTarget(
   });
 }
 
-function wrongTarget(target: Target | URL, hint: string): TensorjarError {
+function wrongTarget(got: string, hint: string): TensorjarError {
   return new TensorjarError(
     "invalid-argument",
-    `expected a path, a sink or { store, name }, got ${describe(typeof target === "string" ? textWithoutSecrets(target) : target)}`,
+    `expected a path, a sink or { store, name }, got ${got}`,
     { hint },
   );
 }

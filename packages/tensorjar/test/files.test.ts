@@ -184,8 +184,12 @@ test("URLs in messages hold no password and no signature", async () => {
   const response = Object.defineProperty(new Response("", { status: 403 }), "url", {
     value: secret,
   });
-  for (const act of [() => load(response), () => save(secret, { weight })]) {
-    const error = await expectError(act, { names: ["host\\.example/a\\.npz"] });
+  for (const [act, named] of [
+    [() => load(response), "host\\.example/a\\.npz"],
+    [() => save(secret, { weight }), "a URL"],
+    [() => save(secret, { weight }, { format: "npz" }), "a URL"],
+  ] as const) {
+    const error = await expectError(act, { names: [named] });
     expect(JSON.stringify([error.message, error.details])).not.toMatch(/word|abc/);
   }
 });
