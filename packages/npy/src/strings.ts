@@ -27,15 +27,16 @@ export function decodeStrings(
     let afterHigh = false;
     for (let at = start; at < end; at += 4) {
       const code = view.getUint32(at, littleEndian);
+      const block = code >>> 10; // 0x36 is of surrogates that come first, 0x37 of those that come second
       // a pair of surrogates would come back as one character
-      if (code > 0x10ffff || (afterHigh && code >= 0xdc00 && code <= 0xdfff)) {
+      if (code > 0x10ffff || (afterHigh && block === 0x37)) {
         throw new TensorjarError(
           "invalid-utf8",
           `string ${item} holds 0x${code.toString(16)}, which is not Unicode text`,
           { actual: code },
         );
       }
-      afterHigh = code >= 0xd800 && code <= 0xdbff;
+      afterHigh = block === 0x36;
       text += String.fromCodePoint(code);
     }
     strings.push(text);

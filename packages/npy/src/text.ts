@@ -5,11 +5,13 @@ export function latin1(bytes: Uint8Array): string {
   return text;
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 /** Bytes as UTF-8; `undefined` where they are none. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     // copied, for decoders refuse shared memory
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes.slice());
+    return utf8.decode(bytes.slice());
   } catch {
     return undefined;
   }

@@ -2,15 +2,7 @@ import { TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import type { DirectoryPlace } from "./end-record.js";
 import { invalidArchive, memberFault } from "./faults.js";
-import {
-  centralSignature,
-  placeholder16,
-  placeholder32,
-  uint16,
-  uint32,
-  uint64,
-  viewOf,
-} from "./fields.js";
+import { centralSignature, fields, numberAt, placeholder16, placeholder32 } from "./fields.js";
 import { arrayName, decodeName } from "./names.js";
 
 /** One member of an archive, as the central directory lists it. */
@@ -54,18 +46,16 @@ export function parseDirectory(bytes: Uint8Array, { start, count }: DirectoryPla
   const entries: Entry[] = [];
   const byKey = new Map<string, string>();
   for (let at = 0; at < bytes.length; ) {
-    const view = viewOf(bytes.subarray(at));
-    const left = view.byteLength;
-    const isEntry = left >= centralLength && uint32(view, 0) === centralSignature;
-    const end = isEntry ? extraEndOf(view) + uint16(view, 32) : Number.POSITIVE_INFINITY;
-    if (end > left) {
+    const lengths = fields(bytes, at + 28, 2, 2, 2);
+    const end = lengths.reduce((sum, length) => sum + length, at + centralLength);
+    if (numberAt(bytes, at, 4) !== centralSignature || end > bytes.length) {
       const offset = start + at;
       throw invalidArchive(
         `entry ${entries.length} of the directory, at ${offset}, is none or runs past its end`,
         { offset },
       );
     }
-    const entry = readEntry(bytes.subarray(at, at + end), start);
+    const entry = readEntry(bytes, at, start);
     const { name, key } = entry;
     const twin = byKey.get(key);
     if (twin !== undefined) {
@@ -74,7 +64,7 @@ export function parseDirectory(bytes: Uint8Array, { start, count }: DirectoryPla
     }
     byKey.set(key, name);
     entries.push(entry);
-    at += end;
+    at = end;
   }
   const actual = entries.length;
   if (actual !== count) {
@@ -88,35 +78,26 @@ export function parseDirectory(bytes: Uint8Array, { start, count }: DirectoryPla
   return entries;
 }
 
-function nameEndOf(view: DataView): number {
-  return centralLength + uint16(view, 28);
-}
-
-function extraEndOf(view: DataView): number {
-  return nameEndOf(view) + uint16(view, 30);
-}
-
-function readEntry(bytes: Uint8Array, limit: number): Entry {
-  const view = viewOf(bytes);
-  const flags = uint16(view, 8);
-  const nameBytes = bytes.subarray(centralLength, nameEndOf(view));
+function readEntry(bytes: Uint8Array, at: number, limit: number): Entry {
+  const [flags, code, , , crc32, compressed, inflated, nameLength, extraLength, , disk, , , start] =
+    fields(bytes, at + 8, 2, 2, 2, 2, 4, 4, 4, 2, 2, 2, 2, 2, 4, 4);
+  const nameEnd = at + centralLength + nameLength;
+  const nameBytes = bytes.subarray(at + centralLength, nameEnd);
   const name = decodeName(nameBytes, (flags & utf8Flag) !== 0);
-  const zip64 = zip64Field(bytes.subarray(nameEndOf(view), extraEndOf(view)));
+  const zip64 = zip64Field(bytes.subarray(nameEnd, nameEnd + extraLength));
   let used = 0;
-  const wide = (at: number): number => {
-    const value = uint32(view, at);
-    if (value !== placeholder32 || zip64 === undefined || used + 8 > zip64.byteLength) return value;
+  const wide = (value: number): number => {
+    if (value !== placeholder32 || used + 8 > zip64.length) return value;
     used += 8;
-    return uint64(zip64, used - 8);
+    return numberAt(zip64, used - 8, 8);
   };
-  const size = wide(24);
-  const compressedSize = wide(20);
-  const offset = wide(42);
-  const method = methodOf(uint16(view, 10));
-  const entry = { name, size, compressedSize, method, crc32: uint32(view, 16), offset };
-  const disk = uint16(view, 34);
-  const wideDisk = disk === placeholder16 && zip64?.byteLength === used + 4;
-  if (disk !== 0 && !(wideDisk && uint32(zip64, used) === 0)) {
+  const size = wide(inflated);
+  const compressedSize = wide(compressed);
+  const offset = wide(start);
+  const method = methodOf(code);
+  const entry = { name, size, compressedSize, method, crc32, offset };
+  const wideDisk = disk === placeholder16 && zip64.length === used + 4;
+  if (disk !== 0 && !(wideDisk && numberAt(zip64, used, 4) === 0)) {
     throw memberFault("invalid-archive", entry, `lies on disk ${disk} of an archive that has one`);
   }
   if (method === "stored" && (flags & encryptedFlags) === 0 && size !== compressedSize) {
@@ -135,16 +116,15 @@ export function methodOf(number: number): NpzMember["method"] {
   return number === 0 ? "stored" : number === 8 ? "deflate" : number;
 }
 
-/** The zip64 extra field; `undefined` where there is none or the fields before it do not parse. */
-function zip64Field(extra: Uint8Array): DataView | undefined {
-  const view = viewOf(extra);
+/** The zip64 extra field; empty where there is none or the fields before it do not parse. */
+function zip64Field(extra: Uint8Array): Uint8Array {
   for (let at = 0; at + 4 <= extra.length; ) {
-    const end = at + 4 + uint16(view, at + 2);
-    if (end > extra.length) return undefined;
-    if (uint16(view, at) === 1) return viewOf(extra.subarray(at + 4, end));
-    at = end;
+    const [id, length] = fields(extra, at, 2, 2);
+    const start = at + 4;
+    at = start + length;
+    if (id === 1 && at <= extra.length) return extra.subarray(start, at);
   }
-  return undefined;
+  return extra.subarray(0, 0);
 }
 
 /** Gives every entry the offset at which the next one starts; members must not overlap, and the first must be at 0. */

@@ -5,13 +5,11 @@ import { invalidArchive } from "./faults.js";
 import {
   centralSignature,
   endSignature,
+  fields,
   localSignature,
+  numberAt,
   placeholder16,
   placeholder32,
-  uint16,
-  uint32,
-  uint64,
-  viewOf,
   zip64EndSignature,
   zip64LocatorSignature,
 } from "./fields.js";
@@ -40,21 +38,20 @@ export interface DirectoryPlace {
  * Throws `invalid-archive` where two records could be meant, because readers would differ.
  */
 export function findDirectory(window: Uint8Array, size: number): DirectoryPlace | string {
-  const view = viewOf(window);
   const start = size - window.length;
   const complete: number[] = [];
   let fault = "";
   let found: { readonly at: number; readonly place: DirectoryPlace } | undefined;
   for (let at = window.length - 4; at >= 0; at--) {
     if (found && window.length - at > endLength + 0xffff) break;
-    if (uint32(view, at) !== endSignature) continue;
+    if (window[at] !== 0x50 || numberAt(window, at, 4) !== endSignature) continue; // "P"
     const left = window.length - at - endLength;
-    const after = left < 0 ? left : left - uint16(view, at + 20);
+    const after = left < 0 ? left : left - numberAt(window, at + 20, 2);
     if (after !== 0) {
       fault ||= `${Math.abs(after)} bytes ${after > 0 ? "stand after" : "are missing of"} the end record at ${start + at} and its comment`;
       continue;
     }
-    const place = readEndRecord(view, at, start);
+    const place = readEndRecord(window, at, start);
     if (typeof place === "string") fault = place;
     else if (found) throw nested(start + at);
     else found = { at, place };
@@ -62,7 +59,7 @@ export function findDirectory(window: Uint8Array, size: number): DirectoryPlace 
   }
   if (found === undefined) return fault;
   const { at: outer, place } = found;
-  if (complete.some((at) => at > outer && isArchiveEnd(view, at, outer + endLength)))
+  if (complete.some((at) => at > outer && isArchiveEnd(window, at, outer + endLength)))
     throw nested(start + outer);
   return place;
 }
@@ -74,36 +71,34 @@ function nested(offset: number): TensorjarError {
 }
 
 /** Whether the record at `at`, in a comment that starts at `from`, ends an archive of its own, with offsets of its own. */
-function isArchiveEnd(view: DataView, at: number, from: number): boolean {
-  const length = uint32(view, at + 12);
-  if (length === 0) return uint16(view, at + 10) === 0;
+function isArchiveEnd(window: Uint8Array, at: number, from: number): boolean {
+  const [count, length] = fields(window, at + 10, 2, 4);
+  if (length === 0) return count === 0;
   const stands = (signature: number, where: number): boolean =>
-    where >= from && uint32(view, where) === signature;
+    where >= from && numberAt(window, where, 4) === signature;
   return stands(centralSignature, at - length) || stands(zip64LocatorSignature, at - locatorLength);
 }
 
 /** Where the end record at `at` says that the directory lies, or why that cannot be. */
-function readEndRecord(view: DataView, at: number, start: number): DirectoryPlace | string {
-  const two = [4, 6, 8, 10].map((field) => uint16(view, at + field));
-  const four = [12, 16].map((field) => uint32(view, at + field));
-  const short = [...two, ...four];
+function readEndRecord(window: Uint8Array, at: number, start: number): DirectoryPlace | string {
+  const short = fields(window, at + 4, 2, 2, 2, 2, 4, 4);
   let values = short;
   let end = start + at;
   const locator = at - locatorLength;
-  if (locator >= 0 && uint32(view, locator) === zip64LocatorSignature) {
-    end = uint64(view, locator + 8);
+  const [signature, locatorDisk, recordAt, disks] = fields(window, locator, 4, 4, 8, 4);
+  if (signature === zip64LocatorSignature) {
+    end = recordAt;
     const at64 = end - start;
+    const [signature64, length64] = fields(window, at64, 4, 8);
     if (
       at64 < 0 ||
       at64 + zip64EndLength > locator ||
-      uint32(view, at64) !== zip64EndSignature ||
-      at64 + 12 + uint64(view, at64 + 4) !== locator
+      signature64 !== zip64EndSignature ||
+      at64 + 12 + length64 !== locator
     )
       return `the zip64 locator at ${start + locator} points at offset ${end}, where no zip64 end record stands that ends before it`;
-    const disks = [16, 20].map((field) => uint32(view, at64 + field));
-    values = [...disks, ...[24, 32, 40, 48].map((field) => uint64(view, at64 + field))];
-    const several = uint32(view, locator + 4) !== 0 || uint32(view, locator + 16) > 1;
-    if (several) values[0] = 1;
+    values = fields(window, at64 + 16, 4, 4, 8, 8, 8, 8);
+    if (locatorDisk !== 0 || disks > 1) values[0] = 1;
     else if (
       !short.every(
         (value, i) => value === values[i] || value === (i < 4 ? placeholder16 : placeholder32),
@@ -111,7 +106,7 @@ function readEndRecord(view: DataView, at: number, start: number): DirectoryPlac
     )
       return `the end records at ${end} and ${start + at} disagree about the directory`;
   }
-  const [disk, directoryDisk, countHere, count = 0, length = 0, offset = 0] = values;
+  const [disk, directoryDisk, countHere, count, length, offset] = values;
   if (disk !== 0 || directoryDisk !== 0 || countHere !== count)
     return `the end record at ${end} speaks of several disks`;
   if (offset + length !== end)
@@ -124,7 +119,7 @@ export function noArchive(head: Uint8Array, size: number, fault: string): Tensor
   const other = anotherFormat(head);
   if (other !== undefined) return other;
   if (fault !== "") return invalidArchive(fault);
-  const isCut = head.length >= 4 && uint32(viewOf(head), 0) === localSignature;
+  const isCut = numberAt(head, 0, 4) === localSignature;
   if (size > 0 && !isCut) return notNpz("no known format");
   const what = isCut ? `of ${size} bytes has no end record: its end is missing` : "is empty";
   return new TensorjarError("truncated", `the archive ${what}`, { offset: size });

@@ -9,19 +9,23 @@ export const zip64LocatorSignature = 0x07064b50;
 export const placeholder16 = 0xffff;
 export const placeholder32 = 0xffffffff;
 
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** A little-endian number; past 2^53 it is inexact, but larger than every size and offset that exists. */
+export function numberAt(bytes: Uint8Array, at: number, width: number): number {
+  let value = 0;
+  for (let i = width - 1; i >= 0; i--) value = 256 * value + (bytes[at + i] ?? 0);
+  return value;
 }
 
-export function uint16(view: DataView, at: number): number {
-  return view.getUint16(at, true);
-}
-
-export function uint32(view: DataView, at: number): number {
-  return view.getUint32(at, true);
-}
-
-/** An unsigned 64-bit number; past 2^53 it is inexact, but larger than every size and offset that exists. */
-export function uint64(view: DataView, at: number): number {
-  return uint32(view, at) + uint32(view, at + 4) * 2 ** 32;
+/** Little-endian numbers one after another, each of so many bytes. */
+export function fields<Widths extends readonly number[]>(
+  bytes: Uint8Array,
+  start: number,
+  ...widths: Widths
+): { [Index in keyof Widths]: number } {
+  let at = start;
+  const values = widths.map((width) => {
+    at += width;
+    return numberAt(bytes, at - width, width);
+  });
+  return values as { [Index in keyof Widths]: number }; // one for each width
 }

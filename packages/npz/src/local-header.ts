@@ -8,7 +8,7 @@ import {
   methodOf,
 } from "./directory.js";
 import { memberFault } from "./faults.js";
-import { localSignature, placeholder32, uint16, uint32, viewOf } from "./fields.js";
+import { fields, localSignature, numberAt, placeholder32 } from "./fields.js";
 
 /** The most bytes that one byte of a deflate stream can stand for. */
 const maxInflation = 1032;
@@ -28,11 +28,22 @@ const methodNames: { readonly [method: number]: string } = {
  */
 export function contentStart(entry: Entry, head: Uint8Array): number {
   const { offset, nameBytes, size, compressedSize, method } = entry;
-  const view = viewOf(head);
-  const flags = uint16(view, 6);
+  const [flags, code, , , , localCompressed, localSize, nameLength, extraLength] = fields(
+    head,
+    6,
+    2,
+    2,
+    2,
+    2,
+    4,
+    4,
+    4,
+    2,
+    2,
+  );
   const disagrees = (what: string): TensorjarError =>
     memberFault("invalid-archive", entry, `at offset ${offset}: the local header ${what}`);
-  const isLocal = uint32(view, 0) === localSignature;
+  const isLocal = numberAt(head, 0, 4) === localSignature;
   if (((entry.flags | (isLocal ? flags : 0)) & encryptedFlags) !== 0 || method === 99) {
     throw memberFault("encrypted", entry, "is encrypted", { hint: "decrypt the archive first" });
   }
@@ -54,18 +65,19 @@ export function contentStart(entry: Entry, head: Uint8Array): number {
     );
   }
   if (!isLocal) throw disagrees("is missing");
-  const localMethod = methodOf(uint16(view, 8));
+  const localMethod = methodOf(code);
   if (localMethod !== method) throw disagrees(`says method ${localMethod}, not ${method}`);
-  const nameLength = uint16(view, 26);
   const sameName = nameBytes.every((byte, i) => byte === head[localLength + i]);
   if (nameLength !== nameBytes.length || !sameName) throw disagrees("has another name");
-  const sizes = [compressedSize, size];
-  for (const [i, central] of (flags & descriptorFlag ? [] : sizes).entries()) {
-    const local = uint32(view, 18 + 4 * i);
+  const sizes = [
+    [localCompressed, compressedSize],
+    [localSize, size],
+  ];
+  for (const [local, central] of flags & descriptorFlag ? [] : sizes) {
     if (local !== central && local !== placeholder32)
       throw disagrees(`says ${local} bytes, the directory ${central}`);
   }
-  const start = localLength + nameLength + uint16(view, 28);
+  const start = localLength + nameLength + extraLength;
   checkEnd(entry, start);
   return start;
 }

@@ -148,7 +148,9 @@ function npzFile(
     format: "npz",
     metadata: new Map(),
     names: entries.filter(({ name }) => hasArrayName(name)).map(({ key }) => key),
-    members: entries.map(({ key: _, nameBytes: __, flags: ___, limit: ____, ...member }) => member),
+    members: entries.map(({ name, size, compressedSize, method, crc32, offset }) => {
+      return { name, size, compressedSize, method, crc32, offset };
+    }),
     async info(name) {
       const { header, element, byteLength } = await layout(name);
       const dtype = voidDType(element, options) ?? element.dtype;
