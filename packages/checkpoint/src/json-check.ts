@@ -4,6 +4,14 @@ import { quote } from "@tensorjar/core/codec";
 /** Levels of nesting that are read and written; the same bound as for trees. */
 export const maxDepth = 1000;
 
+/** Sticky patterns of what is passed at once; runs are bounded, since a long one overflows the stack of patterns. */
+const blanks = /[ \t\n\r]{1,999}/y;
+const digits = /\d{1,999}/y;
+const plain = /[^"\\\0-\x1f]{1,999}/y;
+const escaped = /["\\/bfnrt]/y;
+const hexadecimal = /[\da-f]/iy;
+const exponent = /e/iy;
+const sign = /[+-]/y;
 const words: { readonly [first: string]: string } = { t: "true", f: "false", n: "null" };
 
 /**
@@ -30,47 +38,48 @@ export function checkJson(text: string, name: string, finite: boolean): void {
     );
   };
 
-  /** Passes one character, if it is one of those that `pattern` knows. */
-  function take(pattern: RegExp): boolean {
-    const known = pattern.test(text.charAt(at));
-    if (known) at++;
-    return known;
-  }
-
-  function need(pattern: RegExp, wanted: string): void {
-    if (!take(pattern)) throw fault(wanted);
+  /** Passes what `pattern` finds next, or a character. */
+  function take(next: RegExp | string): boolean {
+    if (typeof next === "string") {
+      if (text[at] !== next) return false;
+      at++;
+      return true;
+    }
+    next.lastIndex = at;
+    if (!next.test(text)) return false;
+    at = next.lastIndex;
+    return true;
   }
 
   function takeAll(pattern: RegExp): void {
     while (take(pattern));
   }
 
-  function takeBlanks(): void {
-    takeAll(/[ \t\n\r]/);
+  function need(next: RegExp | string, wanted: string): void {
+    if (!take(next)) throw fault(wanted);
   }
 
   function takeDigits(): void {
-    need(/\d/, "a digit");
-    takeAll(/\d/);
+    need(digits, "a digit");
+    takeAll(digits);
   }
 
   function takeString(): void {
-    need(/"/, "a string");
-    while (!take(/"/)) {
-      if (take(/\\/)) {
-        if (take(/u/)) for (let i = 0; i < 4; i++) need(/[\da-f]/i, "a hexadecimal digit");
-        else need(/["\\/bfnrt]/, "an escape");
-      } else need(/[^\0-\x1f]/, "the rest of a string without control characters");
+    need('"', "a string");
+    for (takeAll(plain); !take('"'); takeAll(plain)) {
+      need("\\", "the rest of a string without control characters");
+      if (take("u")) for (let i = 0; i < 4; i++) need(hexadecimal, "a hexadecimal digit");
+      else need(escaped, "an escape");
     }
   }
 
   function takeNumber(): void {
     const start = at;
-    take(/-/);
-    if (!take(/0/)) takeDigits();
-    if (take(/\./)) takeDigits();
-    if (take(/e/i)) {
-      take(/[+-]/);
+    take("-");
+    if (!take("0")) takeDigits();
+    if (take(".")) takeDigits();
+    if (take(exponent)) {
+      take(sign);
       takeDigits();
     }
     if (finite && !Number.isFinite(Number(text.slice(start, at)))) {
@@ -87,14 +96,14 @@ export function checkJson(text: string, name: string, finite: boolean): void {
 
   /** Passes a value without parts, or enters one that has some: `true` when the first of them is what comes next. */
   function enter(): boolean {
-    takeBlanks();
+    takeAll(blanks);
     const first = text.charAt(at);
     if (first === "{" || first === "[") {
       if (closers.length === maxDepth) deep ??= at;
       const closer = first === "{" ? "}" : "]";
       closers.push(closer);
       at++;
-      takeBlanks();
+      takeAll(blanks);
       if (text[at] === closer) return false;
       if (closer === "}") takeKey();
       return true;
@@ -102,28 +111,28 @@ export function checkJson(text: string, name: string, finite: boolean): void {
     const word = words[first];
     if (word !== undefined) takeWord(word);
     else if (first === '"') takeString();
-    else if (/[-\d]/.test(first)) takeNumber();
+    else if (first === "-" || (first >= "0" && first <= "9")) takeNumber();
     else throw fault("a value");
     return false;
   }
 
   function takeKey(): void {
-    takeBlanks();
+    takeAll(blanks);
     takeString();
-    takeBlanks();
-    need(/:/, '":"');
+    takeAll(blanks);
+    need(":", '":"');
   }
 
   /** Leaves what ends here: `true` when another value comes next. */
   function leave(): boolean {
     for (;;) {
-      takeBlanks();
+      takeAll(blanks);
       const closer = closers.at(-1);
       if (closer === undefined) {
         if (at < text.length) throw fault("nothing more");
         return false;
       }
-      if (take(/,/)) {
+      if (take(",")) {
         if (closer === "}") takeKey();
         return true;
       }
