@@ -62,8 +62,8 @@ const brand: unique symbol = Symbol.for("tensorjar.error");
  */
 export class TensorjarError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name: "TensorjarError" = "TensorjarError";
-  readonly code: C;
-  readonly details: ErrorDetails;
+  declare readonly code: C;
+  declare readonly details: ErrorDetails;
 
   constructor(code: C, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
     super(details.hint === undefined ? message : `${message}: ${details.hint}`, options);
@@ -78,8 +78,8 @@ export function isTensorjarError<C extends ErrorCode = ErrorCode>(
   e: unknown,
   ...codes: C[]
 ): e is TensorjarError<C> {
-  const error: { [brand]?: unknown; code?: unknown } = Object(e);
-  return error[brand] === true && (codes.length === 0 || codes.some((code) => code === error.code));
+  const error: { [brand]?: unknown; code: C } = Object(e);
+  return error[brand] === true && (codes.length === 0 || codes.includes(error.code));
 }
 
 /** An error about the tensor of that name, of which the message begins with it; without a name about the one at hand. */
