@@ -143,17 +143,22 @@ test("arrays longer than one piece of work are whole", () => {
 });
 
 test.each(smallFloats.filter((dtype) => dtype !== "float4_e2m1fn"))(
-  "%s of any length is decoded to its end, and no further",
+  "%s of any length and place is decoded to its end, and no further",
   (dtype) => {
     const codes = everyCode(dtype).data;
+    const Data = codes.constructor === Uint16Array ? Uint16Array : Uint8Array;
     const bits = new Uint32Array(toFloat32(everyCode(dtype)).buffer);
-    for (const length of [0, 1, 15, 16, 17, 31, 32, 33, 16383, 16384, 16385, 16417, 40_000]) {
+    const lengths = [
+      0, 1, 15, 16, 17, 31, 32, 33, 16383, 16384, 16385, 16417, 65535, 65536, 70_001,
+    ];
+    for (const length of lengths) {
       const wanted = Uint32Array.from({ length }, (_, i) => bits[(7 * i) % bits.length] ?? 0);
-      const repeated =
-        codes.constructor === Uint16Array ? new Uint16Array(length) : new Uint8Array(length);
-      for (let i = 0; i < length; i++) repeated[i] = codes[(7 * i) % codes.length] ?? 0;
-      const made = toFloat32({ dtype, shape: [length], data: repeated });
-      expect(firstDifference(made, wanted), `of ${length}`).toBe(-1);
+      for (const place of [0, 1]) {
+        const data = new Data(length + place).subarray(place);
+        for (let i = 0; i < length; i++) data[i] = codes[(7 * i) % codes.length] ?? 0;
+        const made = toFloat32({ dtype, shape: [length], data });
+        expect(firstDifference(made, wanted), `of ${length} at ${place}`).toBe(-1);
+      }
     }
   },
 );
