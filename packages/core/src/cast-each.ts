@@ -1,28 +1,20 @@
-import { checkedTensor, checkNumbers } from "./convert.js";
+import { checkNumbers } from "./convert.js";
 import { byteLength, type DType, dtypeInfo, shapeText } from "./dtype.js";
 import { TensorjarError } from "./error.js";
 import { eachBlock, numberCount, readFloat64, storeFloat64 } from "./numbers.js";
-import {
-  type AnyArray,
-  allocate,
-  type Tensor,
-  type TensorOf,
-  tensorBytes,
-  tensorFromBytes,
-} from "./tensor.js";
+import { allocate, type Tensor, type TensorOf, tensorBytes, tensorFromBytes } from "./tensor.js";
 
 /**
- * `cast` without its fast ways, for what must stay small: numbers pass as float64, one by one.
+ * `cast` of a tensor that is checked, without its fast ways, for what must stay small: numbers pass as float64, one by one.
  * `store` converts real or complex numbers to floats of the same number of components.
  */
 export function castEach<D extends DType>(
-  t: AnyArray,
+  from: Tensor,
   dtype: D,
   store?: (from: Tensor, made: Tensor) => void,
 ): TensorOf<D>;
-export function castEach(t: AnyArray, dtype: DType, store = storeFloats): Tensor {
+export function castEach(from: Tensor, dtype: DType, store = storeFloats): Tensor {
   const { components, kind } = dtypeInfo(dtype);
-  const from = checkedTensor(t);
   if (from.dtype !== dtype) {
     checkNumbers(from.dtype);
     checkNumbers(dtype);

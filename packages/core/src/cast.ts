@@ -1,4 +1,5 @@
 import { castEach, storeFloats } from "./cast-each.js";
+import { checkedTensor } from "./convert.js";
 import type { DType } from "./dtype.js";
 import { eachBlock, numberCount } from "./numbers.js";
 import { readFloat32 } from "./read-numbers.js";
@@ -16,7 +17,7 @@ import type { AnyArray, Tensor, TensorOf } from "./tensor.js";
  * numbers as real ones, which would lose a part; `unsupported` for the float6s; `invalid-dtype`; `not-found` for `undefined`.
  */
 export function cast<D extends DType>(t: AnyArray, dtype: D): TensorOf<D> {
-  return castEach(t, dtype, storeFast);
+  return castEach(checkedTensor(t), dtype, storeFast);
 }
 
 /** The pairs of dtypes that models are stored in and computed with, by tables and unrolled loops. */

@@ -128,9 +128,14 @@ function infoOf(type: Type): DTypeInfo {
 /** What was asked for last and mostly is next: without it, asking the Map is a third of checking a tensor. */
 let last: Type | undefined;
 
-function typeOf(dtype: DType, name?: string): Type {
+function find(dtype: unknown): Type | undefined {
   if (last?.dtype !== dtype) last = types.get(dtype);
-  if (last !== undefined) return last;
+  return last;
+}
+
+function typeOf(dtype: DType, name?: string): Type {
+  const type = find(dtype);
+  if (type !== undefined) return type;
   throw tensorError(name, "invalid-dtype", `${describe(dtype)} is no dtype`, {
     actual: dtype,
     hint: "use a name of NumPy or ml_dtypes, such as float32 or bfloat16",
@@ -158,17 +163,16 @@ export function dtypeInfo(dtype: DType): DTypeInfo {
  * that needs a longer look. Short, so that engines compile it in place: measured, it makes flattening a tenth faster.
  */
 export function usualLength(dtype: unknown, shape: unknown, data: unknown): number {
-  if (last?.dtype !== dtype) last = types.get(dtype);
-  if (last?.info === undefined || !ArrayBuffer.isView(data) || data.constructor !== last.Data)
-    return 0;
+  const { Data, info } = find(dtype) ?? {};
+  if (info === undefined || !ArrayBuffer.isView(data) || data.constructor !== Data) return 0;
   if (!Array.isArray(shape)) return 0;
-  let { bytes } = last.info;
+  let { bytes } = info;
   for (let axis = 0; axis < shape.length; axis++) {
-    if (!Number.isSafeInteger(shape[axis]) || shape[axis] < 0) return 0;
+    if (!isCount(shape[axis])) return 0;
     bytes *= shape[axis];
   }
   const { length } = data as DataMap[DType]; // of that class: measured, faster than byteLength
-  return bytes === length * last.Data.BYTES_PER_ELEMENT ? bytes : 0;
+  return bytes === length * Data.BYTES_PER_ELEMENT ? bytes : 0;
 }
 
 /** The typed array class that holds a dtype. `name` is what messages call the tensor. Throws `invalid-dtype`. */

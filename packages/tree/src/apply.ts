@@ -1,5 +1,5 @@
 import type { Problem, Tensor, TensorjarError } from "@tensorjar/core";
-import { describe, tensorBytes } from "@tensorjar/core/codec";
+import { describe } from "@tensorjar/core/codec";
 import type { LeafAdapter } from "./leaf.js";
 import { at, treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
@@ -18,11 +18,11 @@ export interface Swap extends Place {
   readonly replacement: unknown;
 }
 
-/** What is copied into the memory of a leaf. */
+/** Bytes that are copied into the memory of a leaf. */
 export interface Fill {
   readonly path: string;
-  readonly into: Tensor;
-  readonly tensor: Tensor;
+  readonly into: Uint8Array;
+  from: Uint8Array;
 }
 
 /** What a leaf's adapter is given. */
@@ -49,44 +49,37 @@ export function isWritable(parent: Frame | undefined, key: string): boolean {
 
 /** Carries out a plan. Whatever an adapter or a setter throws is thrown on, after everything is as it was. */
 export function apply({ swaps, fills, writes }: Plan): void {
-  const copies = independent(fills);
+  separate(fills);
   const undo: (() => void)[] = [];
-  const replaced: Swap[] = [];
-  let last: Swap | undefined;
+  const all = [...swaps];
+  let done = 0;
   try {
     for (const write of writes) {
       const outcome = write.adapter.write(write.value, write.tensor);
       checkOutcome(outcome, write.path);
       if ("undo" in outcome) undo.push(() => outcome.undo());
       else if (outcome.replace !== write.value)
-        replaced.push({ ...write, replacement: outcome.replace });
+        all.push({ ...write, replacement: outcome.replace });
     }
     // The plan has asked this of all but what adapters replace.
-    const fixed = replaced.filter(({ parent, key }) => !isWritable(parent, key));
+    const fixed = all.slice(swaps.length).filter(({ parent, key }) => !isWritable(parent, key));
     if (fixed.length > 0) throw readOnly(fixed);
-    for (const list of [swaps, replaced]) {
-      for (const swap of list) {
-        last = swap; // before: a setter that throws may have begun
-        put(swap, swap.replacement);
-      }
+    for (const swap of all) {
+      done++; // before: a setter that throws may have begun
+      put(swap, swap.replacement);
     }
   } catch (error) {
-    const all = [...swaps, ...replaced];
-    for (const swap of all.slice(0, last === undefined ? 0 : all.indexOf(last) + 1))
-      undo.push(() => put(swap, swap.value));
+    for (const swap of all.slice(0, done)) undo.push(() => put(swap, swap.value));
     for (const step of undo.reverse()) attempt(step);
     throw error;
   }
-  for (const { into, from } of copies) tensorBytes(into).set(from);
+  for (const { into, from } of fills) into.set(from);
 }
 
 /** Throws `invalid-argument` for an adapter that says neither how to take its write back nor what to put in place. */
 function checkOutcome(outcome: unknown, path: string): void {
-  const said =
-    typeof outcome === "object" &&
-    outcome !== null &&
-    ("replace" in outcome || ("undo" in outcome && typeof outcome.undo === "function"));
-  if (said) return;
+  const said: { undo?: unknown } = Object(outcome);
+  if ("replace" in said || typeof said.undo === "function") return;
   throw treeError(
     "invalid-argument",
     path,
@@ -124,60 +117,46 @@ function attempt(step: () => void): void {
   } catch {}
 }
 
-interface Copy {
-  readonly into: Tensor;
-  from: Uint8Array;
-  readonly path: string;
-}
-
 /**
- * What is copied into memory, such that no copy changes what a later one reads.
+ * Sees to it that no copy changes what a later one reads.
  * Throws `path-conflict` for leaves that share memory and would be filled with different values.
  */
-function independent(planned: readonly Fill[]): Copy[] {
-  const copies: Copy[] = [];
-  const byBuffer = new Map<ArrayBufferLike, Copy[]>();
-  for (const { into, tensor, path } of planned) {
-    if (into.data.byteLength === 0) continue;
-    const copy = { into, from: tensorBytes(tensor), path };
-    copies.push(copy);
-    const others = byBuffer.get(into.data.buffer);
-    if (others === undefined) byBuffer.set(into.data.buffer, [copy]);
-    else others.push(copy);
+function separate(fills: readonly Fill[]): void {
+  const byBuffer = new Map<ArrayBufferLike, Fill[]>();
+  for (const fill of fills) {
+    const others = byBuffer.get(fill.into.buffer);
+    if (others === undefined) byBuffer.set(fill.into.buffer, [fill]);
+    else others.push(fill);
   }
-  for (const group of byBuffer.values()) if (group.length > 1) checkApart(group);
-  for (const copy of copies) if (byBuffer.has(copy.from.buffer)) copy.from = copy.from.slice();
-  return copies;
+  for (const group of byBuffer.values()) checkApart(group);
+  for (const fill of fills) if (byBuffer.has(fill.from.buffer)) fill.from = fill.from.slice();
 }
 
-function checkApart(group: Copy[]): void {
-  group.sort((a, b) => a.into.data.byteOffset - b.into.data.byteOffset);
-  let last: Copy | undefined;
-  for (const copy of group) {
-    const { byteOffset, byteLength } = copy.into.data;
-    const before = last?.into.data;
-    if (
-      last !== undefined &&
-      before !== undefined &&
-      byteOffset < before.byteOffset + before.byteLength
-    ) {
-      const same =
-        byteOffset === before.byteOffset &&
-        byteLength === before.byteLength &&
-        equalBytes(last.from, copy.from);
-      if (!same) {
-        throw treeError(
-          "path-conflict",
-          copy.path,
-          `shares memory with ${at(last.path)}, but the file has different values for them`,
-          'use assign: "replace" to give each its own',
-        );
-      }
+function checkApart(group: Fill[]): void {
+  group.sort((a, b) => a.into.byteOffset - b.into.byteOffset);
+  let last: Fill | undefined;
+  for (const fill of group) {
+    if (last !== undefined && overlaps(last.into, fill.into) && !agree(last, fill)) {
+      throw treeError(
+        "path-conflict",
+        fill.path,
+        `shares memory with ${at(last.path)}, but the file has different values for them`,
+        'use assign: "replace" to give each its own',
+      );
     }
-    last = copy;
+    last = fill;
   }
 }
 
-function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+function overlaps(first: Uint8Array, second: Uint8Array): boolean {
+  return second.byteOffset < first.byteOffset + first.length;
+}
+
+/** Whether two copies are the same bytes to the same place. */
+function agree(a: Fill, b: Fill): boolean {
+  return (
+    a.into.byteOffset === b.into.byteOffset &&
+    a.from.length === b.from.length &&
+    a.from.every((byte, i) => byte === b.from[i])
+  );
 }

@@ -143,10 +143,9 @@ function checkContiguous(
   const strides = Array.isArray(x.stride) ? x.stride : x.strides;
   if (!Array.isArray(strides)) return;
   let expected = 1;
-  let contiguous = x.offset === undefined || x.offset === 0;
-  for (let axis = x.shape.length - 1; axis >= 0; axis--) {
-    const dim = x.shape[axis] ?? 0;
-    if (dim !== 1 && strides[axis] !== expected) contiguous = false;
+  let contiguous = !x.offset;
+  for (const [axis, dim] of [...x.shape.entries()].reverse()) {
+    contiguous &&= dim === 1 || strides[axis] === expected;
     expected *= dim;
   }
   if (contiguous || expected === 0) return;

@@ -161,7 +161,8 @@ export function plan(
       const bare = ArrayBuffer.isView(value);
       const sameSize = bare ? memory.data.length === tensor.data.length : sameShape;
       if (inPlace && (bare || copy) && sameSize && memory.dtype === tensor.dtype) {
-        fills.push({ path, into: memory, tensor });
+        const into = tensorBytes(memory);
+        if (into.length > 0) fills.push({ path, into, from: tensorBytes(tensor) });
         return;
       }
       if (inPlace && !isWritable(parent, key)) problems.push(readOnlyProblem(path));
@@ -253,14 +254,12 @@ function owned(tensor: Tensor): Tensor {
 
 /** What a problem says of a tensor, or of whatever stands in its place. */
 function summary(x: unknown): { dtype?: unknown; shape?: unknown } {
-  if (typeof x !== "object" || x === null || !("dtype" in x && "shape" in x)) return {};
-  return { dtype: x.dtype, shape: x.shape };
+  const { dtype, shape }: { dtype?: unknown; shape?: unknown } = x ?? {};
+  return { dtype, shape };
 }
 
 function equalShapes(a: readonly number[], b: readonly number[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
-  return true;
+  return a.length === b.length && a.every((dim, axis) => dim === b[axis]);
 }
 
 function checkDistinct(paths: readonly string[]): void {

@@ -216,19 +216,15 @@ function valuesOf(
 }
 
 function mapKeys(map: Map<unknown, unknown>, path: string): string[] {
-  const keys: string[] = [];
-  for (const key of map.keys()) {
-    if (typeof key !== "string") {
-      throw treeError(
-        "invalid-name",
-        path,
-        `is a Map with the key ${describe(key)}`,
-        "use strings as the keys of Maps in a tree",
-      );
-    }
-    keys.push(key);
-  }
-  return keys;
+  return Array.from(map.keys(), (key) => {
+    if (typeof key === "string") return key;
+    throw treeError(
+      "invalid-name",
+      path,
+      `is a Map with the key ${describe(key)}`,
+      "use strings as the keys of Maps in a tree",
+    );
+  });
 }
 
 function lost(value: unknown, path: string): TensorjarError {
