@@ -376,6 +376,40 @@ test("100,000 leaves keep their names and order", () => {
   expect((unflattenTree(flat) as Tensor[][])[99]).toHaveProperty("p999", flat.get("99.p999"));
 });
 
+test("nodes of any number of keys, in either order", () => {
+  for (const length of [1, 31, 32, 33, 34, 200]) {
+    const keys = Array.from({ length }, (_, i) => `k${(7 * i) % length}.${i}`);
+    const node = Object.fromEntries(keys.map((key, i) => [key, zeros([i + 1])]));
+    for (const [order, wanted] of [
+      ["insertion", keys],
+      ["sorted", [...keys].sort()],
+    ] as const) {
+      const flat = flattenTree({ node, map: new Map(Object.entries(node)) }, { order });
+      expect([...flat].filter(([name]) => name.startsWith("node"))).toEqual(
+        wanted.map((key) => [`node.${key}`, node[key]]),
+      );
+      expect([...flat].filter(([name]) => name.startsWith("map"))).toEqual(
+        wanted.map((key) => [`map.${key}`, node[key]]),
+      );
+    }
+  }
+});
+
+test("a getter that takes a later key away does not move the values under others", () => {
+  const node = {
+    get first() {
+      Reflect.deleteProperty(this, "second");
+      return a;
+    },
+    second: b,
+    third: b,
+  };
+  expect([...flattenTree(node)]).toEqual([
+    ["first", a],
+    ["third", b],
+  ]);
+});
+
 test("memory that was transferred is told", async () => {
   const weight = new Float32Array(3);
   structuredClone(weight.buffer, { transfer: [weight.buffer] });

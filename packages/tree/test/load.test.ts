@@ -343,6 +343,85 @@ describe("problems", () => {
       ["read-only", "frozen.0"],
     ]);
   });
+
+  test("and so is what a proxy refuses to set, after which the rest is as it was", () => {
+    const first = f32(1);
+    const refusing = new Proxy({ w: f32(1) }, { set: () => false });
+    const target = { first, refusing };
+    const flat = { first: f32(2), "refusing.w": f32(2) };
+    expect(problemsOf(() => loadTree(target, flat)).map(({ kind, path }) => [kind, path])).toEqual([
+      ["read-only", "refusing.w"],
+    ]);
+    expect(target.first).toBe(first);
+  });
+
+  test("a type error of a setter is thrown on as it is", () => {
+    const target = {
+      get w() {
+        return f32(1);
+      },
+      set w(_: Tensor) {
+        throw new TypeError("the setter's own");
+      },
+    };
+    expect(() => loadTree(target, { w: f32(2) })).toThrow(new TypeError("the setter's own"));
+  });
+});
+
+describe("the order of the file", () => {
+  const target = () => ({
+    "a.b": f32(0),
+    a: { c: f32(0), d: buffer(f32(0)) },
+    list: [f32(0), f32(0)],
+    last: f32(0),
+  });
+  const flat = [...flattenTree(target()).keys()].map((name, i) => [name, f32(i + 1)] as const);
+  const orders = {
+    "is the tree's": flat,
+    "is another": [...flat].reverse(),
+    "differs at its beginning": [...flat.slice(1), ...flat.slice(0, 1)],
+    "has another tensor first": [["first", f32(9)] as const, ...flat],
+    "has another tensor in between": [
+      ...flat.slice(0, 3),
+      ["more", f32(9)] as const,
+      ...flat.slice(3),
+    ],
+    "lacks tensors": flat.filter((_, i) => i % 2 === 1),
+  };
+  for (const [order, entries] of Object.entries(orders)) {
+    test(`changes nothing when it ${order}`, () => {
+      const given = new Map(entries);
+      for (const options of [
+        {},
+        { only: "trainable" },
+        { ignore: (x: string) => x === "a.c" },
+      ] as const) {
+        const tree = target();
+        const before = flattenTree(tree);
+        const left = (path: string) =>
+          ("only" in options && path === "a.d") || ("ignore" in options && path === "a.c");
+        const report = loadTree(tree, given, { mode: "partial", ...options });
+        const paths = flat.map(([path]) => path).filter((path) => !left(path));
+        expect(report.loaded).toEqual(paths.filter((path) => given.has(path)));
+        expect(report.missing).toEqual(paths.filter((path) => !given.has(path)));
+        expect(report.unexpected).toEqual([...given.keys()].filter((name) => !before.has(name)));
+        for (const [path, tensor] of flattenTree(tree)) {
+          const loaded = report.loaded.includes(path) ? given : before;
+          expect(bytesOf(tensor.data)).toEqual(bytesOf(loaded.get(path)?.data ?? new Uint8Array()));
+        }
+      }
+    });
+
+    test(`two leaves with one path are found when it ${order}`, async () => {
+      const twice = { ...target(), a: { b: f32(0), c: f32(0), d: f32(0) } };
+      for (const mode of ["strict", "partial"] as const) {
+        await expectError(() => loadTree(twice, new Map(entries), { mode }), {
+          code: "duplicate-name",
+          names: ['"a\\.b"'],
+        });
+      }
+    });
+  }
 });
 
 describe("rename, ignore, prefix and only", () => {
