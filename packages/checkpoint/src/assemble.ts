@@ -1,7 +1,8 @@
 import { type Tensor, TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
-import { isJsonObject, type Json, listed, parseJson } from "./json.js";
+import { isJsonObject, type Json, listed } from "./json.js";
 import { schemaVersion, slotPaths } from "./layout.js";
+import { parseJson } from "./parse-json.js";
 import { freezeSnapshot, type OptimizerSnapshot, type Snapshot } from "./snapshot.js";
 
 /** What a tensor of a checkpoint is, told by its name. */

@@ -1,8 +1,6 @@
 import { TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
-
-/** Levels of nesting that are read and written; the same bound as for trees. */
-export const maxDepth = 1000;
+import { maxDepth } from "./json.js";
 
 /** Sticky patterns of what is passed at once; runs are bounded, since a long one overflows the stack of patterns. */
 const blanks = /[ \t\n\r]{1,999}/y;

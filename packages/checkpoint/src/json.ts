@@ -1,6 +1,8 @@
 import { TensorjarError } from "@tensorjar/core";
 import { describe } from "@tensorjar/core/codec";
-import { checkJson, maxDepth } from "./json-check.js";
+
+/** Levels of nesting that are read and written; the same bound as for trees. */
+export const maxDepth = 1000;
 
 /** What JSON text holds. */
 export type Json =
@@ -64,26 +66,28 @@ function notJson(path: string, what: string): TensorjarError {
   });
 }
 
-export interface ReadRules {
-  /** Whether every number must be one that can be written. */
-  finite?: boolean;
+/** A frozen copy of a JSON value, called `path` in messages, and its text. Throws what {@link jsonText} throws. */
+export function copyJson(
+  value: unknown,
+  path: string,
+): { readonly json: Json; readonly text: string } {
+  const text = jsonText(value, path);
+  const json: Json = JSON.parse(text);
+  freeze(json, true);
+  return { json, text };
 }
 
 /**
- * The value of JSON text that a file holds as `name`, frozen. Throws `invalid-checkpoint` with the position of the
- * fault, which a number past the range of doubles is too where all must be `finite`, since it could not be written
- * again; and `limit-exceeded` for more levels than are written.
+ * The value of JSON text, frozen; `undefined` for what is no JSON, is nested deeper than is written, or, where all
+ * numbers must be `finite`, has one past the range of doubles.
  */
-export function parseJson(text: string, name: string, { finite = false }: ReadRules = {}): Json {
-  let value: Json;
+export function readJson(text: string, finite: boolean): Json | undefined {
   try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    checkJson(text, name, finite);
-    throw cause; // not for what the text is
+    const json: Json = JSON.parse(text);
+    return freeze(json, finite) ? json : undefined;
+  } catch {
+    return undefined;
   }
-  if (!freeze(value, finite)) checkJson(text, name, finite);
-  return value;
 }
 
 /** Freezes a value that JSON.parse made, level by level. Tells whether it can be written again. */

@@ -7,8 +7,9 @@ import {
 } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import type { NpyArray, NpzFile } from "@tensorjar/npz";
-import { listed, parseJson } from "./json.js";
+import { listed } from "./json.js";
 import { headNames, npzPlace, npzVersion } from "./npz-names.js";
+import { parseJson } from "./parse-json.js";
 import { sameShape } from "./shape.js";
 import { freezeSnapshot, type OptimizerSnapshot, type Snapshot } from "./snapshot.js";
 

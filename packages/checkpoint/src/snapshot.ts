@@ -12,7 +12,7 @@ import {
   tensorBytes,
   tensorFromBytes,
 } from "@tensorjar/core/codec";
-import { checkStep, type Json, jsonText, parseJson, sameJson } from "./json.js";
+import { checkStep, type Json, jsonText, readJson, sameJson } from "./json.js";
 import { readMetrics, readState, type StateOptions, type TrainingState } from "./state.js";
 
 /** An optimizer as it was saved. */
@@ -192,16 +192,17 @@ export function toSnapshot(given: TrainingState | Snapshot, options: SnapshotOpt
     if (hyperparameters !== undefined) jsonText(hyperparameters, `${path}.hyperparameters`);
   }
   if (given.metrics !== undefined) readMetrics(given.metrics);
-  checkText(given.configText, "configText");
-  if (sameJson(parseJson(given.configText, "config"), given.config)) return given;
+  if (sameJson(readText(given.configText), given.config)) return given;
   return { ...given, configText: jsonText(given.config, "config") };
 }
 
-function checkText(value: unknown, path: string): void {
-  if (typeof value === "string") return;
-  throw new TensorjarError("invalid-argument", `${path} of a snapshot is ${describe(value)}`, {
-    path,
-    hint: "it is the JSON text of `config`",
+/** What the text of a configuration says. */
+function readText(text: unknown): Json {
+  const json = typeof text === "string" ? readJson(text, false) : undefined;
+  if (json !== undefined) return json;
+  throw new TensorjarError("invalid-argument", "configText of a snapshot is not JSON", {
+    path: "configText",
+    hint: "it is the text of `config`, nested no deeper than 1,000 levels",
   });
 }
 

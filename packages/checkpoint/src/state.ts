@@ -1,7 +1,7 @@
 import { type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor, classTag, describe, quote } from "@tensorjar/core/codec";
 import { flattenTree, flattenTreeAsync, type LeafAdapter, type TreeOptions } from "@tensorjar/tree";
-import { below, checkStep, type Json, jsonText, parseJson } from "./json.js";
+import { below, checkStep, copyJson } from "./json.js";
 import type { OptimizerSnapshot, Snapshot } from "./snapshot.js";
 
 /** Any tree of arrays: what `flattenTree` takes. */
@@ -153,19 +153,19 @@ function plan(state: TrainingState, options: StateOptions): { snapshot: Snapshot
       slots,
       ...(hyperparameters === undefined
         ? {}
-        : { hyperparameters: copyJson(hyperparameters, `${path}.hyperparameters`) }),
+        : { hyperparameters: copyJson(hyperparameters, `${path}.hyperparameters`).json }),
     });
   }
   checkStep(state.step, "step");
-  const configText = jsonText(state.config === undefined ? {} : state.config, "config");
+  const config = copyJson(state.config === undefined ? {} : state.config, "config");
   const extra = state.extra === undefined ? new Map<string, Tensor>() : part("extra", state.extra);
   const snapshot: Snapshot = {
     version: 1,
     step: state.step,
     params,
     optimizers,
-    config: parseJson(configText, "config"),
-    configText,
+    config: config.json,
+    configText: config.text,
     ...(state.metrics === undefined ? {} : { metrics: readMetrics(state.metrics) }),
     extra,
   };
@@ -199,10 +199,6 @@ export function checkRecord(
     path,
     ...(classTag(value) === "Map" ? { hint: "use Object.fromEntries" } : {}),
   });
-}
-
-function copyJson(value: unknown, path: string): Json {
-  return parseJson(jsonText(value, path), path);
 }
 
 /** One number, or numbers by path. */

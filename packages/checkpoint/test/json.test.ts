@@ -4,7 +4,7 @@ import { decodeSafetensors, encodeSafetensors, tensor } from "@tensorjar/safeten
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectError } from "../../../tooling/testing.js";
-import { parseJson } from "../src/json.js";
+import { parseJson } from "../src/parse-json.js";
 import { gather } from "./support.js";
 
 const state: TrainingState = { params: {}, optimizers: {}, step: 0 };

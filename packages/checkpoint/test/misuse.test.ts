@@ -68,7 +68,7 @@ test("a policy that gives no Set fails by name, and deletes nothing", async () =
 
 test("a snapshot whose configuration has no text is refused", async () => {
   const snapshot = takeSnapshot(state());
-  for (const configText of [undefined, null, 5, {}]) {
+  for (const configText of [undefined, null, 5, {}, "{", "[".repeat(5000) + "]".repeat(5000)]) {
     await expectError(() => gather(npzCheckpoint.chunks({ ...snapshot, configText } as never)), {
       code: "invalid-argument",
       names: ["configText"],

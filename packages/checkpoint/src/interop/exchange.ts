@@ -1,6 +1,7 @@
 import { type Named, type Tensor, TensorjarError, toFloat64 } from "@tensorjar/core";
 import { checkTensor, namedEntries, quote } from "@tensorjar/core/codec";
-import { isJsonObject, type Json, jsonText, parseJson } from "../json.js";
+import { isJsonObject, type Json, jsonText } from "../json.js";
+import { parseJson } from "../parse-json.js";
 import { freezeSnapshot, type OptimizerSnapshot, type Snapshot } from "../snapshot.js";
 
 /** What another library calls things: write it with `encodeSafetensors(tensors, { metadata })`. Arrays are those of the snapshot. */
