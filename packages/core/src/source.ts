@@ -61,9 +61,7 @@ function strictSource(source: ByteSource): ByteSource {
           { offset, expected: length, actual: bytes.length },
         );
       }
-      if (into === undefined) return bytes;
-      if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) into.set(bytes);
-      return into.subarray(0, length);
+      return placed(bytes, into);
     },
     async close() {
       await source.close?.();
@@ -71,13 +69,26 @@ function strictSource(source: ByteSource): ByteSource {
   };
 }
 
+/** Bytes that were read, in `into` where that is given and they are not there yet. */
+function placed(bytes: Uint8Array, into?: Uint8Array): Uint8Array {
+  if (into === undefined) return bytes;
+  if (bytes.buffer !== into.buffer || bytes.byteOffset !== into.byteOffset) into.set(bytes);
+  return into.subarray(0, bytes.length);
+}
+
 /** A source over bytes in memory; what it reads are views on them. */
 export function bytesSource(bytes: BytesLike): ByteSource {
   const memory = toBytes(bytes);
-  return strictSource({
-    size: memory.length,
-    read: async (offset, length) => memory.subarray(offset, offset + length),
-  });
+  const size = memory.length;
+  return {
+    size,
+    async read(offset, length, { into, signal } = {}) {
+      signal?.throwIfAborted();
+      checkRange(size, offset, length, into);
+      return placed(memory.subarray(offset, offset + length), into);
+    },
+    async close() {},
+  };
 }
 
 /** Whether `value` is a `Blob` or `File`, also of another realm. */
