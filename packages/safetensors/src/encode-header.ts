@@ -20,7 +20,7 @@ export function encodeSafetensorsHeader(
   metadata: Named<string> = [],
   { dataAlignment }: { dataAlignment?: number } = {},
 ): Bytes {
-  const tensors = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
+  const [tensors] = checkLayout(new Map(namedEntries(infos).map(checkInfo)), 0);
   const named = [...tensors].map(([name, { dtype, shape, begin, end }]) => {
     return { name, dtype, shape, bytes: end - begin };
   });

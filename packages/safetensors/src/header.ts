@@ -24,8 +24,9 @@ const maxText = 2 ** 29 - 24;
  * Throws `not-this-format`, `truncated`, `limit-exceeded`, and `invalid-argument` for a limit that is none.
  */
 export function dataStart(head: Uint8Array, size: number, limit: number = maxHeader): number {
+  const length = size < 8 ? 0n : new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
   // What could start a header is never another format, whatever its length looks like.
-  if (head[8] !== 0x7b || head.subarray(4, 8).some((byte) => byte !== 0)) {
+  if (head[8] !== 0x7b || length >= 2n ** 32n) {
     const other = notThisFormat(head, "safetensors", "a safetensors file");
     if (other) throw other;
   }
@@ -35,7 +36,6 @@ export function dataStart(head: Uint8Array, size: number, limit: number = maxHea
       actual: limit,
     });
   }
-  const length = size < 8 ? 0n : new DataView(head.buffer, head.byteOffset).getBigUint64(0, true); // exact up to 2^64-1
   const most = Math.min(limit, maxText);
   if (length > most) {
     throw new TensorjarError(
@@ -63,10 +63,8 @@ export function dataStart(head: Uint8Array, size: number, limit: number = maxHea
 export function readHeader(bytes: Uint8Array): SafetensorsHeader {
   const dataOffset = bytes.length;
   const { tensors: parsed, metadata } = parseHeader(bytes.subarray(8));
-  const tensors = checkLayout(parsed, dataOffset);
-  let size = dataOffset;
-  for (const { end } of tensors.values()) size = dataOffset + end;
-  return { tensors, metadata, dataOffset, size };
+  const [tensors, end] = checkLayout(parsed, dataOffset);
+  return { tensors, metadata, dataOffset, size: dataOffset + end };
 }
 
 /** Compares the size a header gives with the file's. Throws `truncated` and, unless ignored, `trailing-bytes`. */

@@ -5,17 +5,19 @@ import type { SafetensorsInfo } from "./header-parser.js";
 type Infos = Map<string, SafetensorsInfo>;
 
 /**
- * The tensors in the order of their data, which they tile, each as large as its dtype and shape say; `dataOffset` is
- * where the data starts in the file. Throws `invalid-offsets` and `invalid-shape`.
+ * The tensors in the order of their data, which they tile, each as large as its dtype and shape say, and where the
+ * last one ends; `dataOffset` is where the data starts in the file. Throws `invalid-offsets` and `invalid-shape`.
  */
-export function checkLayout(tensors: Infos, dataOffset: number): Infos {
+export function checkLayout(tensors: Infos, dataOffset: number): [ordered: Infos, end: number] {
   const wrong = (name: string, { begin, end }: SafetensorsInfo, fault: string): TensorjarError =>
     tensorError("invalid-offsets", name, `has data_offsets [${begin}, ${end}], but ${fault}`, {
       offset: dataOffset + begin,
     });
+  let ordered = tensors;
+  let filled = 0;
   /** Of the first tensor that does not begin where the one before ends. */
-  const misplaced = (ordered: Infos): TensorjarError | undefined => {
-    let filled = 0;
+  const misplaced = (): TensorjarError | undefined => {
+    filled = 0;
     let error: TensorjarError | undefined;
     ordered.forEach((info, name) => {
       // which makes no pairs: they take time
@@ -29,10 +31,9 @@ export function checkLayout(tensors: Infos, dataOffset: number): Infos {
     });
     return error;
   };
-  let ordered = tensors;
-  if (misplaced(tensors)) {
+  if (misplaced()) {
     ordered = new Map([...tensors].sort(([, a], [, b]) => byPlace(a, b)));
-    const error = misplaced(ordered);
+    const error = misplaced();
     if (error) throw error;
   }
   ordered.forEach((info, name) => {
@@ -42,7 +43,7 @@ export function checkLayout(tensors: Infos, dataOffset: number): Infos {
       throw wrong(name, info, `its shape ${shapeText(shape)} of ${dtype} takes ${bytes} bytes`);
     }
   });
-  return ordered;
+  return [ordered, filled];
 }
 
 /** An error of one tensor: its message starts with the name. */
