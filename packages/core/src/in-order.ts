@@ -26,23 +26,22 @@ export async function* inOrder<T>(
   }
   const running: { bytes: number; result: Promise<T> }[] = [];
   let bytes = 0;
-  const next = (): Promise<T> => {
-    const first = running.shift();
-    if (first === undefined) throw new Error("unreachable: a task is shifted only while one runs");
-    bytes -= first.bytes;
-    return first.result;
-  };
   for (const task of tasks) {
+    let first = running[0];
     while (
-      running.length > 0 &&
+      first !== undefined &&
       (running.length >= concurrency || bytes + task.bytes > maxBytesAhead)
     ) {
-      yield await next();
+      running.shift();
+      bytes -= first.bytes;
+      yield await first.result;
+      first = running[0];
     }
     const result = task.run();
     result.catch(() => {}); // reported when its turn comes; an earlier failure ends the iteration first
     running.push({ bytes: task.bytes, result });
     bytes += task.bytes;
   }
-  while (running.length > 0) yield await next();
+  for (let first = running.shift(); first !== undefined; first = running.shift())
+    yield await first.result;
 }
