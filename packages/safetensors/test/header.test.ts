@@ -447,6 +447,9 @@ describe("the length of a header", () => {
     const gzip = new Uint8Array(700_000);
     gzip.set([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
     await expectError(() => decodeSafetensors(gzip), { code: "not-this-format", names: ["gzip"] });
+    // The ninth byte could start a header, the eight before it are no length of one.
+    const json = new TextEncoder().encode('{"seed":{"value":1}}');
+    await expectError(() => decodeSafetensors(json), { code: "not-this-format", names: ["JSON"] });
   });
 
   it("needs 8 bytes", async () => {
