@@ -94,7 +94,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
 
   /** Reports a leaf or a static value, and opens a node. */
   function meet(value: unknown, parent: Frame | undefined, key: string): Frame | undefined {
-    const adapter = adapters?.find((a) => a.is(value));
+    const adapter = adapters && adapterOf(value, adapters);
     const claimed = adapter !== undefined || isLeaf?.(value) === true;
     if (!claimed && (typeof value !== "object" || value === null))
       return passStatic(value, parent, key);
@@ -161,6 +161,11 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
       frame = frame.parent;
     }
   }
+}
+
+/** A function of its own, since one in `walk` would make an object of each call. */
+function adapterOf(value: unknown, adapters: readonly LeafAdapter[]): LeafAdapter | undefined {
+  return adapters.find((adapter) => adapter.is(value));
 }
 
 function emptyKey(): TensorjarError {
