@@ -88,8 +88,55 @@ function widenBfloat16(codes: Uint16Array, to: Int32Array): void {
   for (; i < count; i++) to[i] = (codes[i] as number) << 16;
 }
 
+type EncodeHalves = (bits: Int32Array, to: Uint16Array) => void;
+
+let encodeHalves: EncodeHalves | undefined;
+
 /** Float16 codes of float32 bits, to nearest even. */
 export function encodeFloat16(bits: Int32Array, to: Uint16Array): void {
+  let encode: EncodeHalves = encodeEach;
+  if (bits.length >= 4096) {
+    encodeHalves ??= nativeEncoder() ?? encodeEach; // fewer take less time than the trial does
+    encode = encodeHalves;
+  }
+  encode(bits, to);
+}
+
+/** The engine's own conversion, measured twice as fast, where it has one that rounds as we do and keeps NaNs' signs. */
+function nativeEncoder(): EncodeHalves | undefined {
+  const Halves: unknown = Reflect.get(globalThis, "Float16Array");
+  if (typeof Halves !== "function") return undefined;
+  const encode: EncodeHalves = (bits, to) => {
+    const from = new Float32Array(bits.buffer, bits.byteOffset, bits.length);
+    const into: { set(numbers: Float32Array): void } = Reflect.construct(Halves, [
+      to.buffer,
+      to.byteOffset,
+      bits.length,
+    ]);
+    into.set(from);
+  };
+  // Around every power of two: what is just below, at and above halfway between two codes, and the largest mantissa;
+  // among them are zeros, the smallest and largest numbers, infinities and NaNs.
+  const bits = Int32Array.from({ length: 512 * trials.length }, (_, i) => {
+    const trial = trials[i % trials.length] as number; // within the trials
+    return (Math.floor(i / trials.length) << 23) | trial;
+  });
+  const [own, theirs] = [new Uint16Array(bits.length), new Uint16Array(bits.length)];
+  encodeEach(bits, own);
+  try {
+    encode(bits, theirs);
+  } catch {
+    return undefined; // a stand-in that takes no memory
+  }
+  return own.every((code, i) => code === theirs[i]) ? encode : undefined;
+}
+
+/** Mantissas of float32 that tell how it is rounded to float16. */
+const trials = [
+  0, 1, 0xfff, 0x1000, 0x1001, 0x3000, 0x3fffff, 0x400000, 0x400001, 0x7fefff, 0x7ff000, 0x7fffff,
+];
+
+function encodeEach(bits: Int32Array, to: Uint16Array): void {
   for (let i = 0; i < bits.length; i++) {
     const value = bits[i] as number; // within the length
     const magnitude = value & 0x7fffffff;
