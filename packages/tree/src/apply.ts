@@ -70,7 +70,11 @@ export function apply({ swaps, fills, writes }: Plan): void {
     }
   } catch (error) {
     for (const swap of all.slice(0, done)) undo.push(() => put(swap, swap.value));
-    for (const step of undo.reverse()) attempt(step);
+    for (const step of undo.reverse()) {
+      try {
+        step();
+      } catch {} // a failing undo must not keep the others from being done, nor hide the first error
+    }
     throw error;
   }
   for (const { into, from } of fills) into.set(from);
@@ -108,13 +112,6 @@ function readOnly(places: readonly Place[]): TensorjarError {
 
 export function readOnlyProblem(path: string): Problem {
   return { kind: "read-only", path, expected: "writable", actual: "read-only" };
-}
-
-/** A failing undo must not keep the others from being done, nor hide the first error. */
-function attempt(step: () => void): void {
-  try {
-    step();
-  } catch {}
 }
 
 /**

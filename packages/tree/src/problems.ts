@@ -17,18 +17,14 @@ const kinds: { readonly [K in Kind]: readonly [name: string, accept: string] } =
 
 /** One error for all that does not fit: how many of each kind, the first of each, and all in `details.problems`. */
 export function treeMismatch(problems: readonly Problem[]): TensorjarError<"tree-mismatch"> {
-  const groups = new Map<Kind, { count: number; first: Problem }>();
-  for (const problem of problems) {
-    const group = groups.get(problem.kind);
-    if (group === undefined) groups.set(problem.kind, { count: 1, first: problem });
-    else group.count++;
-  }
   let text = "the file does not fit the tree, which is left as it was:";
-  for (const [kind, { count, first }] of groups) {
+  for (const kind of new Set(problems.map((problem) => problem.kind))) {
+    const [first, ...more] = problems.filter((problem) => problem.kind === kind);
+    if (first === undefined) continue; // there is one, or the kind would not be known
     const [name, accept] = kinds[kind];
     const [plural, rest] =
-      count === 1 ? ["", ""] : [/h$/.test(name) ? "es" : "s", ` and ${count - 1} more`];
-    text += `\n- ${count} ${name}${plural}: ${quote(first.path)}${difference(first)}${rest} (${accept})`;
+      more.length === 0 ? ["", ""] : [/h$/.test(name) ? "es" : "s", ` and ${more.length} more`];
+    text += `\n- ${more.length + 1} ${name}${plural}: ${quote(first.path)}${difference(first)}${rest} (${accept})`;
   }
   return new TensorjarError("tree-mismatch", text, { problems });
 }

@@ -235,7 +235,7 @@ function mapKeys(map: Map<unknown, unknown>, path: string): string[] {
 function lost(value: unknown, path: string): TensorjarError {
   const integer = typeof value === "bigint" || Number.isInteger(value);
   const dtype = typeof value === "boolean" ? "bool" : integer ? "int64" : "float64";
-  const text = typeof value === "bigint" ? `${value}n` : String(value);
+  const text = `${value}${typeof value === "bigint" ? "n" : ""}`;
   return treeError(
     "invalid-argument",
     path,
