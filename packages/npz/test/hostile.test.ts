@@ -1,3 +1,4 @@
+import { crc32 } from "@tensorjar/core/codec";
 import { deflateSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { type ExpectedError, loadCases } from "../../../tooling/cases.js";
@@ -164,6 +165,7 @@ describe("the directory", () => {
     "another method in the local header": [[{ ...x, localMethod: 8 }], "method"],
     "another name in the local header": [[{ ...x, localName: "z.npy" }], "another name"],
     "a longer name in the local header": [[{ ...x, localName: "xx.npy" }], "another name"],
+    "a local name that goes on after the other": [[{ ...x, localName: "x.npyx" }], "another name"],
     "another size in the local header": [[{ ...x, localSize: 1 }], "1 bytes"],
     "another compressed size in the local header": [[{ ...x, localCompressedSize: 1 }], "1 bytes"],
     "a zip64 size past 2^53": [
@@ -217,11 +219,11 @@ describe("the directory", () => {
       { code: "checksum-mismatch", names: ["\\by\\b", "00000001"] },
     ],
     "a deflated member declared longer": [
-      [{ ...x, raw: compressed, method: 8, size: x.raw.length + 1 }],
+      [{ ...x, raw: compressed, method: 8, size: x.raw.length + 1, crc: crc32(x.raw) }],
       { code: "checksum-mismatch", names: ["\\bx\\b"] },
     ],
     "a deflated member declared shorter": [
-      [{ ...x, raw: compressed, method: 8, size: x.raw.length - 1 }],
+      [{ ...x, raw: compressed, method: 8, size: x.raw.length - 1, crc: crc32(x.raw) }],
       { code: "checksum-mismatch", names: ["\\bx\\b"] },
     ],
     "a deflate stream that is cut": [
