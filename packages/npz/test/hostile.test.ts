@@ -418,6 +418,28 @@ describe("one bad member", () => {
   });
 });
 
+test("a large member that inflates to something else than it declares is a checksum mismatch", async () => {
+  const content = npyBytes(Array.from({ length: 100_000 }, (_, i) => Math.sqrt(i)));
+  const x = { name: "x.npy", raw: deflateSync(content), method: 8 };
+  const size = content.length;
+  const crc = crc32(content);
+  for (const lie of [
+    { size, crc: 1 },
+    { size: size + 1, crc },
+    { size: size - 1, crc },
+  ]) {
+    const bytes = makeZip([{ ...x, ...lie }]);
+    const file = await openNpz(bytes);
+    for (const read of [
+      () => file.get("x"),
+      () => file.bytes("x.npy"),
+      () => file.getAll(),
+      () => decodeNpz(bytes),
+    ])
+      await expectError(read, { code: "checksum-mismatch", names: ["x\\.npy"] });
+  }
+});
+
 describe("limits", () => {
   const deflated = encodeNpz(
     { a: float32(new Array<number>(1000).fill(0)), b: float32(new Array<number>(1000).fill(0)) },
