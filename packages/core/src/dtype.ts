@@ -102,49 +102,12 @@ export interface DTypeInfo {
   readonly kind: DTypeKind;
 }
 
-interface Type {
-  readonly dtype: string;
-  readonly Data: DataConstructor<DataMap[DType]>;
-  /** Made when it is first asked for: who only decodes never does. */
-  info?: DTypeInfo;
-}
-
 /** By name: measured, a Map is asked in half the time of an object. */
-const types = new Map<unknown, Type>(
-  Object.entries(arrays).map(([dtype, Data]) => [dtype, { dtype, Data }]),
-);
-
-/** Told by the name: its first number is that of the bits. */
-function infoOf(type: Type): DTypeInfo {
-  if (type.info === undefined) {
-    const bits = Number(/\d+/.exec(type.dtype) ?? 8);
-    const kind = (/u?int|float|complex/.exec(type.dtype)?.[0] ?? "bool") as DTypeKind;
-    const components = kind === "complex" ? 2 : 1;
-    type.info = Object.freeze({ bits, bytes: bits / 8, components, kind });
-  }
-  return type.info;
-}
-
-/** What was asked for last and mostly is next: without it, asking the Map is a third of checking a tensor. */
-let last: Type | undefined;
-
-function find(dtype: unknown): Type | undefined {
-  if (last?.dtype !== dtype) last = types.get(dtype);
-  return last;
-}
-
-function typeOf(dtype: DType, name?: string): Type {
-  const type = find(dtype);
-  if (type !== undefined) return type;
-  throw tensorError(name, "invalid-dtype", `${describe(dtype)} is no dtype`, {
-    actual: dtype,
-    hint: "use a name of NumPy or ml_dtypes, such as float32 or bfloat16",
-  });
-}
+const constructors = new Map<unknown, DataConstructor<DataMap[DType]>>(Object.entries(arrays));
 
 /** Whether `dtype` names an element type. */
 export function isDType(dtype: unknown): dtype is DType {
-  return types.has(dtype);
+  return constructors.has(dtype);
 }
 
 /** The dtype that a typed array stands for by the name of its class; `undefined` for another class. */
@@ -153,26 +116,46 @@ export function nativeDType(className: string): DType | undefined {
   return isDType(dtype) ? dtype : undefined;
 }
 
+const infos = new Map<DType, DTypeInfo>();
+
 /** Size and kind of a dtype's elements. Throws `invalid-dtype`. */
 export function dtypeInfo(dtype: DType): DTypeInfo {
-  return infoOf(typeOf(dtype));
+  let info = infos.get(dtype);
+  if (info === undefined) {
+    dataConstructor(dtype);
+    // The names tell: their first number is that of the bits.
+    const bits = Number(/\d+/.exec(dtype) ?? 8);
+    const kind = (/u?int|float|complex/.exec(dtype)?.[0] ?? "bool") as DTypeKind;
+    info = Object.freeze({ bits, bytes: bits / 8, components: kind === "complex" ? 2 : 1, kind });
+    infos.set(dtype, info);
+  }
+  return info;
 }
+
+/** The dtype that {@link usualLength} was asked for last, and mostly is next: looking it up takes longer than all else. */
+let last: unknown;
+let LastData: DataConstructor<DataMap[DType]> = Uint8Array;
+let lastBytes = 0;
 
 /**
  * Bytes of the usual tensor: an array of its dtype's class, as long as its shape says. 0 for an empty one and for all
  * that needs a longer look. Short, so that engines compile it in place: measured, it makes flattening a tenth faster.
  */
 export function usualLength(dtype: unknown, shape: unknown, data: unknown): number {
-  const { Data, info } = find(dtype) ?? {};
-  if (info === undefined || !ArrayBuffer.isView(data) || data.constructor !== Data) return 0;
-  if (!Array.isArray(shape)) return 0;
-  let { bytes } = info;
+  if (dtype !== last) {
+    if (!isDType(dtype)) return 0;
+    last = dtype;
+    LastData = dataConstructor(dtype);
+    lastBytes = dtypeInfo(dtype).bytes;
+  }
+  if (!ArrayBuffer.isView(data) || data.constructor !== LastData || !Array.isArray(shape)) return 0;
+  let bytes = lastBytes;
   for (let axis = 0; axis < shape.length; axis++) {
     if (!isCount(shape[axis])) return 0;
     bytes *= shape[axis];
   }
   const { length } = data as DataMap[DType]; // of that class: measured, faster than byteLength
-  return bytes === length * Data.BYTES_PER_ELEMENT ? bytes : 0;
+  return bytes === length * LastData.BYTES_PER_ELEMENT ? bytes : 0;
 }
 
 /** The typed array class that holds a dtype. `name` is what messages call the tensor. Throws `invalid-dtype`. */
@@ -180,7 +163,12 @@ export function dataConstructor<D extends DType>(
   dtype: D,
   name?: string,
 ): DataConstructor<DataMap[D]> {
-  return typeOf(dtype, name).Data as DataConstructor<DataMap[D]>; // the entry of that name
+  const Data = constructors.get(dtype);
+  if (Data !== undefined) return Data as DataConstructor<DataMap[D]>; // the entry of that name
+  throw tensorError(name, "invalid-dtype", `${describe(dtype)} is no dtype`, {
+    actual: dtype,
+    hint: "use a name of NumPy or ml_dtypes, such as float32 or bfloat16",
+  });
 }
 
 /** Whether `value` is an integer from 0 to 2^53−1: a dimension, an offset, a number of bytes. */
@@ -218,7 +206,7 @@ function wrongShape(name: string | undefined, what: string, is: string, actual: 
 
 /** Bytes of an array, exactly. Throws `invalid-shape` (also where packed elements do not fill whole bytes) and `invalid-dtype`. */
 export function byteLength(dtype: DType, shape: readonly number[], name?: string): number {
-  const { bits, bytes } = infoOf(typeOf(dtype, name));
+  const { bits, bytes } = dtypeInfo(dtype);
   const count = elementCount(shape, name);
   // Only of a packed dtype may the rest matter, and a remainder of large numbers is slow.
   if (bits < 8 && ((count % 8) * bits) % 8 !== 0) {
