@@ -1,7 +1,7 @@
 import type { DType, TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import { dtypeCalled } from "./dtype-names.js";
-import { BACKSLASH, COMMA, jsonReader, NULL, QUOTE } from "./json-reader.js";
+import { BACKSLASH, COMMA, decode, jsonReader, NULL, QUOTE } from "./json-reader.js";
 
 /** A tensor's dtype and shape, and where its data lies: bytes from the start of the data, not of the file. */
 export interface SafetensorsInfo {
@@ -38,20 +38,23 @@ export function parseHeader(bytes: Uint8Array, fast = true): ParsedHeader {
     throw json.error("invalid-header", message);
   };
   const add = <V>(map: Map<string, V>, name: string, value: V): void => {
-    if (map.has(name)) duplicate ??= json.error("duplicate-name", twice);
-    map.set(name, value);
+    const { size } = map;
+    if (map.set(name, value).size === size) duplicate ??= json.error("duplicate-name", twice);
   };
 
   const dims: number[] = []; // reused: an array that grows one by one takes room for 17
+  /** Reads tensors of the usual form from one that starts at `from`, and returns where the last of them ends. */
   const usual = (from: number): number => {
     let last = from;
     for (let at = from; bytes[at] === QUOTE; at = last + 1) {
       const start = ++at;
+      let ascii = true;
       for (let byte = 0; byte !== QUOTE; at++) {
         byte = bytes[at] ?? 0;
-        if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH) return last;
+        if (byte < 0x20 || byte === BACKSLASH) return last;
+        if (byte > 0x7e) ascii = false;
       }
-      const name = text.slice(start, at - 1);
+      const name = ascii ? text.slice(start, at - 1) : decode(bytes.subarray(start, at - 1));
       if (!text.startsWith(':{"dtype":"', at)) return last;
       const type = at + 11;
       at = text.indexOf('"', type);

@@ -84,13 +84,17 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
   const string = (): string => {
     take(QUOTE, "a string");
     const start = at;
-    for (let byte = 0; byte !== QUOTE; at++) {
-      byte = bytes[at] ?? 0;
-      if (byte < 0x20) expected(goodString);
-      if (byte === BACKSLASH) at++;
+    let end = start;
+    let plain = true;
+    for (; ; end++) {
+      const byte = bytes[end] ?? 0;
+      if (byte === QUOTE) break;
+      if (byte < 0x20) expected(goodString, end);
+      if (byte > 0x7e || byte === BACKSLASH) plain = false;
+      if (byte === BACKSLASH) end++;
     }
-    const raw = text.slice(start, at - 1);
-    if (!/[^ -[\]-~]/.test(raw)) return raw;
+    at = end + 1;
+    if (plain) return text.slice(start, end);
     try {
       const value: string = JSON.parse(decode(bytes.subarray(start - 1, at))); // of strings the same grammar
       if (!/\p{Surrogate}/u.test(value)) return value;
@@ -151,7 +155,7 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
     integers() {
       const list: number[] = [];
       const wanted = "an integer from 0 to 2^64-1 in plain digits";
-      const fits = (digits: string): boolean => BigInt(digits) >> 64n <= 0n;
+      const fits = (digits: string): boolean => digits.length < 20 || BigInt(digits) >> 64n <= 0n;
       container(ARRAY, () => list.push(Number(match(integer, wanted, fits))));
       return list;
     },
@@ -161,7 +165,7 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
 }
 
 /** The text of bytes, a byte order mark included. Throws for what is no UTF-8. */
-function decode(bytes: Uint8Array, encoding = "utf-8"): string {
+export function decode(bytes: Uint8Array, encoding = "utf-8"): string {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   try {
     return decoder.decode(bytes);

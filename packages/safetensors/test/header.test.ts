@@ -53,6 +53,31 @@ describe("a header", () => {
     }
   });
 
+  it("reads names of every script and escaped dtypes in entries that are usual else", async () => {
+    const escaped = `"e":{"dtype":"\\u00558","shape":[2],"data_offsets":[0,2]}`;
+    const { tensors } = parse(`{${escaped},${entry("läyer.é", "I8", [], 2, 3)}}`);
+    expect([...tensors]).toEqual([
+      ["e", { dtype: "uint8", shape: [2], begin: 0, end: 2 }],
+      ["läyer.é", { dtype: "int8", shape: [], begin: 2, end: 3 }],
+    ]);
+    await expectError(() => parse(`{${entry("__metadata__", "U8", [0], 0, 0)}}`), {
+      code: "invalid-header",
+    });
+  });
+
+  it("tells where a name stands the second time", async () => {
+    const one = entry("w", "U8", [0], 0, 0);
+    const { details } = await expectError(
+      () => parse(`{${one},${entry("v", "U8", [0], 0, 0)},${one}}`),
+      {
+        code: "duplicate-name",
+        names: ['"w"'],
+      },
+    );
+    expect(details.name).toBe("w");
+    expect(details.offset).toBeGreaterThan(2 * one.length);
+  });
+
   it("gives tensors in the order of the data, those of no bytes in their place and in the header's order", () => {
     const text = `{${[
       entry("c", "U8", [2], 2, 4),
