@@ -2,8 +2,8 @@ import { inPieces } from "./in-pieces.js";
 import { encodeSmall, formats } from "./small-float.js";
 import { decodingTable, upperWord } from "./small-table.js";
 
-// The loops below are unrolled: measured, a third less time than plain ones. Bits are moved, never numbers: an engine
-// may drop the sign of a NaN that it holds as a number.
+// The loops below are unrolled: measured, little more than half the time of plain ones. Bits are moved, never numbers:
+// an engine may drop the sign of a NaN that it holds as a number.
 
 let decodeHalves: ((codes: Uint16Array, to: Int32Array) => void) | undefined;
 
