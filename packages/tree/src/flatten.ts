@@ -63,7 +63,8 @@ function unchecked(leaf: unknown): Tensor {
 }
 
 function isPromise(x: unknown): x is Promise<unknown> {
-  return typeof x === "object" && x !== null && "then" in x && typeof x.then === "function";
+  const { then }: { then?: unknown } = Object(x);
+  return typeof then === "function";
 }
 
 function checked(tensor: Tensor, path: string): Tensor {

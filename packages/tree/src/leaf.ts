@@ -63,8 +63,8 @@ export function likeLeaf(tensor: Tensor, leaf: object): Tensor {
 export function leafMark(leaf: unknown, adapter: LeafAdapter | undefined): Mark {
   if (adapter?.trainable !== undefined)
     return { kind: "parameter", trainable: adapter.trainable(leaf) };
-  if (typeof leaf === "object" && leaf !== null && mark in leaf) return leaf[mark] as Mark; // only `marked` writes it
-  return noMark;
+  const { [mark]: own = noMark }: { [mark]?: Mark } = Object(leaf);
+  return own;
 }
 
 /** A bare typed array as a tensor on the same memory. Throws `invalid-argument` for a DataView. */

@@ -94,7 +94,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
 
   /** Reports a leaf or a static value, and opens a node. */
   function meet(value: unknown, parent: Frame | undefined, key: string): Frame | undefined {
-    const adapter = adapters && adapterOf(value, adapters);
+    const adapter = adapters?.find((a) => a.is(value));
     const claimed = adapter !== undefined || isLeaf?.(value) === true;
     if (!claimed && (typeof value !== "object" || value === null))
       return passStatic(value, parent, key);
@@ -132,13 +132,18 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
       throw notATree(fields, path);
     const map = simple ? undefined : asMap(fields);
     const keys = map === undefined ? Object.keys(fields as Fields) : mapKeys(map, path);
+    const inner = fields as Fields; // any object can be asked for a name
+    if (sorted) keys.sort(compareNames);
+    // All values at once: measured, faster until an object has so many fields that engines keep them in a table.
+    let values = map === undefined && !sorted && keys.length <= 32 ? Object.values(inner) : [];
+    if (values.length !== keys.length) values = keys.map((k) => (map ? map.get(k) : inner[k])); // a getter may take keys away
     const frame: Frame = {
       parent,
       node,
-      fields: fields as Fields, // any object can be asked for a name
+      fields: inner,
       map: map as Frame["map"], // mapKeys has seen that its keys are strings
-      keys: sorted ? keys.sort(compareNames) : keys,
-      values: valuesOf(fields as Fields, map, keys, sorted),
+      keys,
+      values,
       path,
       // Joined, a text of its own; added up, every path would be put together anew from all its segments.
       base: parent === undefined && prefix === "" ? "" : [path, ""].join("."),
@@ -161,11 +166,6 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
       frame = frame.parent;
     }
   }
-}
-
-/** A function of its own, since one in `walk` would make an object of each call. */
-function adapterOf(value: unknown, adapters: readonly LeafAdapter[]): LeafAdapter | undefined {
-  return adapters.find((adapter) => adapter.is(value));
 }
 
 function emptyKey(): TensorjarError {
@@ -203,21 +203,6 @@ export function asMap(x: unknown): Map<unknown, unknown> | undefined {
 function read(node: unknown, key: string): unknown {
   const map = asMap(node);
   return map === undefined ? (node as Fields)[key] : map.get(key); // any object can be asked for a name
-}
-
-/**
- * The values under keys, of small nodes all at once: measured, that is faster until an object has so many fields that
- * engines keep them in a table.
- */
-function valuesOf(
-  fields: Fields,
-  map: Map<unknown, unknown> | undefined,
-  keys: readonly string[],
-  sorted: boolean,
-): readonly unknown[] {
-  if (map !== undefined) return keys.map((key) => map.get(key));
-  const values = sorted || keys.length > 32 ? [] : Object.values(fields);
-  return values.length === keys.length ? values : keys.map((key) => fields[key]); // a getter may take keys away
 }
 
 function mapKeys(map: Map<unknown, unknown>, path: string): string[] {
