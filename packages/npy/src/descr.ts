@@ -40,7 +40,8 @@ const noForm = /^(?:f12|f16|c24|c32|[gG]|T\d*|StringDType.*)$/;
 /** The element type of a header's descr. Throws `invalid-dtype`, `unsupported`, `invalid-header`, `duplicate-name`. */
 export function parseDescr(descr: Literal): ElementType {
   if (typeof descr === "string") return scalarType(descr);
-  if (isList(descr)) return structType(descr.list);
+  const list = listOf(descr);
+  if (list !== undefined) return structType(list);
   throw malformed();
 }
 
@@ -145,12 +146,13 @@ function subArray(
   return { ...type, shape: [...outer, ...type.shape] };
 }
 
-function isList(value: Literal): value is { readonly list: readonly Literal[] } {
-  return typeof value === "object" && value !== null && "list" in value;
+/** What a list holds; `undefined` for any other value. */
+function listOf(value: Literal): readonly Literal[] | undefined {
+  const { list }: { list?: readonly Literal[] } = Object(value);
+  return list;
 }
 
 /** What a tuple or a list holds. */
 function partsOf(value: Literal, otherwise: readonly Literal[] = []): readonly Literal[] {
-  if (Array.isArray(value)) return value;
-  return isList(value) ? value.list : otherwise;
+  return Array.isArray(value) ? value : (listOf(value) ?? otherwise);
 }
