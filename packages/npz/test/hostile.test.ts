@@ -418,6 +418,40 @@ describe("one bad member", () => {
   });
 });
 
+async function readThrough(pieces: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of pieces);
+}
+
+test("a large member that does not inflate is a checksum mismatch", async () => {
+  const raw = new Uint8Array(300_000).fill(0xff);
+  const file = await openNpz(makeZip([{ name: "x.npy", raw, method: 8, size: 400_000 }]));
+  for (const read of [() => file.bytes("x.npy"), () => readThrough(file.chunks("x"))]) {
+    await expectError(read, { code: "checksum-mismatch", names: ["x\\.npy"] });
+  }
+});
+
+test("what a source fails with in the middle of a member is told as it is", async () => {
+  const content = npyBytes(Array.from({ length: 1 << 20 }, (_, i) => i));
+  const raw = deflateSync(content, { level: 0 });
+  const bytes = makeZip([
+    { name: "stored.npy", raw: content },
+    { name: "deflated.npy", raw, method: 8, size: content.length, crc: crc32(content) },
+  ]);
+  const failure = new Error("the cable is out");
+  let broken = false;
+  const file = await openNpz({
+    size: bytes.length,
+    async read(offset, length) {
+      if (broken && offset % content.length > 3_000_000) throw failure;
+      return bytes.subarray(offset, offset + length);
+    },
+  });
+  broken = true;
+  for (const name of ["stored", "deflated"]) {
+    await expect(readThrough(file.chunks(name)), name).rejects.toBe(failure);
+  }
+});
+
 test("a large member that inflates to something else than it declares is a checksum mismatch", async () => {
   const content = npyBytes(Array.from({ length: 100_000 }, (_, i) => Math.sqrt(i)));
   const x = { name: "x.npy", raw: deflateSync(content), method: 8 };
