@@ -1,7 +1,13 @@
 import { isTensorjarError, type TensorjarError } from "@tensorjar/core";
 import { crc32 } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
-import { checkDataSize, decodeData, type NpyReadOptions, readLayout } from "@tensorjar/npy/codec";
+import {
+  checkDataSize,
+  decodeData,
+  latin1,
+  type NpyReadOptions,
+  readLayout,
+} from "@tensorjar/npy/codec";
 import type { Entry } from "./directory.js";
 import { inMember, memberFault } from "./faults.js";
 
@@ -60,14 +66,14 @@ function hex(crc: number): string {
   return crc.toString(16).padStart(8, "0");
 }
 
-const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
+const magic = "\x93NUMPY";
 
 /** Bytes of a content by which {@link isArray} tells it. */
 export const magicLength: number = magic.length;
 
 /** Whether a member's content is an array: by the npy magic, whatever the member is called. */
 export function isArray(content: Uint8Array): boolean {
-  return magic.every((byte, at) => content[at] === byte);
+  return latin1(content.subarray(0, magicLength)) === magic;
 }
 
 /**
