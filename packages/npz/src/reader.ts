@@ -88,11 +88,18 @@ async function begin(
   return { at, raw: raw.length < enough ? await read(at, enough) : raw };
 }
 
+interface Inflaters {
+  readonly inflateSync?: Inflate;
+  readonly inflatePrefix?: Inflate;
+}
+
+let loaded: Inflaters | undefined;
+
 /** What inflates a member at once: loaded with the first deflated one, for not every archive has any. */
-async function inflatersFor({
-  method,
-}: Entry): Promise<{ inflateSync?: Inflate; inflatePrefix?: Inflate }> {
-  return method === "stored" ? {} : import("#inflate-sync");
+async function inflatersFor({ method }: Entry): Promise<Inflaters> {
+  if (method === "stored") return {};
+  loaded ??= await import("#inflate-sync");
+  return loaded;
 }
 
 /** The first `length` bytes of a member's content, or all; they are not compared with the CRC-32. */
