@@ -82,7 +82,7 @@ export function apply({ swaps, fills, writes }: Plan): void {
 
 /** Throws `invalid-argument` for an adapter that says neither how to take its write back nor what to put in place. */
 function checkOutcome(outcome: unknown, path: string): void {
-  const said: { undo?: unknown } = Object(outcome);
+  const said: { undo?: unknown } = typeof outcome === "object" ? (outcome ?? {}) : {};
   if ("replace" in said || typeof said.undo === "function") return;
   throw treeError(
     "invalid-argument",
@@ -97,7 +97,7 @@ function put(place: Place, value: unknown): void {
   if (parent?.map !== undefined) parent.map.set(key, value);
   else if (parent !== undefined) {
     try {
-      parent.fields[key] = value; // measured, in a third of the time of Reflect.set
+      parent.fields[key] = value; // measured, faster than Reflect.set
     } catch (error) {
       const { set } = Object.getOwnPropertyDescriptor(parent.fields, key) ?? {};
       if (set !== undefined || !(error instanceof TypeError)) throw error; // the setter's own

@@ -48,7 +48,15 @@ test("an adapter that does not say what it did is refused, and the writes before
   });
   const tree = { a: new Device(), b: new Device() };
   const ones = () => tensor([1, 1], [2], "float32");
-  for (const outcome of [undefined, null, {}, { undo: 5 }, Promise.resolve({ undo() {} })]) {
+  for (const outcome of [
+    undefined,
+    null,
+    1,
+    "done",
+    {},
+    { undo: 5 },
+    Promise.resolve({ undo() {} }),
+  ]) {
     await expectError(
       () => loadTree(tree, { a: ones(), b: ones() }, { adapters: [adapter(outcome)] }),
       { code: "invalid-argument", names: ['"b"', "write"] },
