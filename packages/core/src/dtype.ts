@@ -132,7 +132,7 @@ export function dtypeInfo(dtype: DType): DTypeInfo {
   return info;
 }
 
-/** The dtype that {@link usualLength} was asked for last, and mostly is next: looking it up takes longer than all else. */
+/** The dtype that {@link usualLength} was asked for last, and mostly is next: looking it up takes as long as all else. */
 let last: unknown;
 let LastData: DataConstructor<DataMap[DType]> = Uint8Array;
 let lastBytes = 0;
