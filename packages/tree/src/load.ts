@@ -105,22 +105,18 @@ export function plan(
   // A file in the tree's order is read along with it: measured, comparing is four times as fast as looking up.
   const along = tensors.entries();
   let next = along.next().value;
-  let passed: unknown;
   let apart = false;
 
-  /** Whether the file's next tensor is the one at this path, which is then passed by. */
-  function isNext(path: string): boolean {
-    if (path !== next?.[0]) {
-      apart = true;
-      return false;
-    }
-    passed = next[1];
-    next = along.next().value;
-    return true;
+  /** The file's next tensor and its name, if they are those of this path; they are then passed by. */
+  function pass(path: string): readonly [string, unknown] | undefined {
+    const entry = path === next?.[0] ? next : undefined;
+    if (entry === undefined) apart = true;
+    else next = along.next().value;
+    return entry;
   }
 
   function skip(path: string): void {
-    isNext(path);
+    pass(path);
     passedOver.push(path);
   }
 
@@ -137,13 +133,15 @@ export function plan(
       return;
     }
     const own = memory ?? described(path, value, adapter);
-    const found: unknown = isNext(path) ? passed : tensors.get(path);
+    const entry = pass(path);
+    const found: unknown = entry === undefined ? tensors.get(path) : entry[1];
     if (found === undefined && !tensors.has(path)) {
       report.missing.push(path);
       if (strict) problems.push({ kind: "missing", path, expected: summary(own) });
       return;
     }
-    report.loaded.push(path);
+    const name = entry === undefined ? path : entry[0]; // the same text, with which the path made here is free at once
+    report.loaded.push(name);
     checkTensor(found, names?.get(path) ?? path);
     let tensor = found as Tensor; // as checkTensor has seen
     const sameShape = equalShapes(tensor.shape, own.shape);
@@ -156,19 +154,19 @@ export function plan(
         problems.push({ kind: "dtype", path, expected: own.dtype, actual: converted });
       } else tensor = converted;
     }
-    if (adapter !== undefined) writes.push({ path, value, parent, key, adapter, tensor });
+    if (adapter !== undefined) writes.push({ path: name, value, parent, key, adapter, tensor });
     else if (memory !== undefined) {
       const bare = ArrayBuffer.isView(value);
       const sameSize = bare ? memory.data.length === tensor.data.length : sameShape;
       if (inPlace && (bare || copy) && sameSize && memory.dtype === tensor.dtype) {
         const into = tensorBytes(memory);
-        if (into.length > 0) fills.push({ path, into, from: tensorBytes(tensor) });
+        if (into.length > 0) fills.push({ path: name, into, from: tensorBytes(tensor) });
         return;
       }
       if (inPlace && !isWritable(parent, key)) problems.push(readOnlyProblem(path));
       const adopted = copy ? owned(tensor) : tensor;
       const replacement = bare ? bareLike(adopted, value) : likeLeaf(adopted, memory);
-      swaps.push({ path, value, parent, key, replacement });
+      swaps.push({ path: name, value, parent, key, replacement });
     }
   }
 
