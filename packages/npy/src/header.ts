@@ -52,12 +52,13 @@ export function headerEnd(
   size: number,
   { maxHeaderLength: limit = 10_000 }: NpyHeaderOptions = {},
 ): { version: 1 | 2 | 3; textOffset: number; dataOffset: number; limit: number } {
-  if (!magic.startsWith(latin1(start.subarray(0, magic.length)))) {
-    const what = otherFormat(latin1(start.subarray(0, 64))) ?? "no known format";
+  const text = latin1(start.subarray(0, 64));
+  if (!magic.startsWith(text.slice(0, 6))) {
+    const what = otherFormat(text) ?? "no known format";
     throw new TensorjarError("not-this-format", `this is not an .npy file but ${what}`);
   }
   if (start.length < 10) throw cut("header", 10, size);
-  const [version, minor] = start.subarray(magic.length);
+  const [version, minor] = start.subarray(6);
   if ((version !== 1 && version !== 2 && version !== 3) || minor !== 0) {
     throw new TensorjarError(
       "unsupported-version",
@@ -79,7 +80,8 @@ export function cut(
   actual: number,
   offset: number = actual,
 ): TensorjarError {
-  const message = `the ${what} takes ${expected} bytes, the file ends after ${actual} bytes`;
+  const empty = actual > 0 ? "" : "is empty and ";
+  const message = `the ${what} takes ${expected} bytes, the file ${empty}ends after ${actual} bytes`;
   return new TensorjarError("truncated", message, { offset, expected, actual });
 }
 
@@ -87,7 +89,7 @@ function checkLength(actual: number, expected: number): void {
   if (actual <= expected) return;
   throw new TensorjarError(
     "limit-exceeded",
-    `the header has ${actual} characters, over the limit maxHeaderLength of ${expected}`,
+    `the header has ${actual} characters, over maxHeaderLength, ${expected}`,
     { expected, actual },
   );
 }

@@ -97,7 +97,7 @@ async function readHeader(source: ByteSource, options: NpyReadOptions): Promise<
     if (wrong) throw wrong;
   }
   const { dataOffset } = headerEnd(start, size, options);
-  const header = new Uint8Array(Math.max(dataOffset, start.length));
+  const header = allocate(Math.max(dataOffset, start.length));
   header.set(start);
   if (dataOffset > start.length) {
     header.set(await source.read(start.length, dataOffset - start.length), start.length);

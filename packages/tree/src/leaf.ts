@@ -175,7 +175,10 @@ export function isOpaque(x: object): boolean {
   const tag = classTag(x);
   if (/^(Object|Array|Map)$/.test(tag)) return false;
   if (opaque.test(tag)) return true;
-  const builtIn: unknown = Reflect.get(globalThis, tag);
+  // Such as `URL` and `WebAssembly.Memory`.
+  const builtIn = tag
+    .split(".")
+    .reduce((scope: unknown, key) => Reflect.get(Object(scope), key), globalThis);
   return typeof builtIn === "function" && Object.getPrototypeOf(x) === builtIn.prototype;
 }
 

@@ -170,6 +170,8 @@ describe("what is refused", () => {
       new Blob([]),
       new Map([["a", a]]).values(),
       Object(3),
+      new Intl.NumberFormat("en"),
+      new WebAssembly.Memory({ initial: 0 }),
     ];
     for (const x of builtIns) {
       await expectError(() => flattenTree({ m: { x } }), {
