@@ -8,7 +8,7 @@ export function gzippedSizes() {
     [fileURLToPath(new URL("../tooling/size.mjs", import.meta.url))],
     { encoding: "utf8", env: { ...process.env, NO_COLOR: "1" } },
   );
-  const sizes = [...stdout.matchAll(/'([^']+)'\s*│\s*(\d+)\s*│\s*\d+\s*│/g)];
+  const sizes = [...stdout.matchAll(/'([^']+)'\s*│\s*(\d+)\s*│\s*(?:''|\d+)\s*│\s*\d+\s*│/g)];
   return Object.fromEntries(
     sizes.map(([, bundle, bytes]) => [
       `21 ${bundle.replace("everything of tensorjar", "everything")}`,
