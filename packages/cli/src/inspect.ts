@@ -24,6 +24,12 @@ interface Row extends TensorInfo {
   readonly statistics?: Statistics;
 }
 
+/** An array that is listed but cannot be read, such as one of objects. */
+interface Unreadable {
+  readonly name: string;
+  readonly reason: string;
+}
+
 /** Prints what a file or URL holds; reads no tensor unless `stats` asks for it. */
 export async function inspect(
   path: string,
@@ -31,8 +37,7 @@ export async function inspect(
 ): Promise<void> {
   const file = await openArrays(path);
   try {
-    const infos: Row[] = [];
-    for (const name of file.names) infos.push({ name, ...(await file.info(name)) });
+    const { infos, unreadable } = await infosOf(file);
     const bytes = infos.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const rows = stats ? await withStatistics(file, infos, bytes) : infos;
     const checkpoint = await checkpointOf(file, path);
@@ -45,6 +50,7 @@ export async function inspect(
           ? {}
           : { checkpoint: { ...checkpoint, params: [...checkpoint.params.keys()] } }),
         tensors: rows,
+        ...(unreadable.length > 0 && { unreadable }),
         ...(others.length > 0 && { others: others.map(({ name, size }) => ({ name, size })) }),
       });
       return;
@@ -61,6 +67,11 @@ export async function inspect(
         );
     }
     if (rows.length > 0) printRows(rows, stats);
+    if (unreadable.length > 0) {
+      console.log(`\n${pc.bold("arrays that cannot be read")}`);
+      for (const { name, reason } of unreadable)
+        console.log(`  ${printable(name)}: ${printable(reason)}`);
+    }
     if (others.length > 0) {
       console.log(`\n${pc.bold("members that are no arrays")}`);
       for (const { name, size } of others) console.log(`  ${printable(name)}: ${byteText(size)}`);
@@ -68,6 +79,20 @@ export async function inspect(
   } finally {
     await file.close();
   }
+}
+
+async function infosOf(file: ArrayFile): Promise<{ infos: Row[]; unreadable: Unreadable[] }> {
+  const infos: Row[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const name of file.names) {
+    try {
+      infos.push({ name, ...(await file.info(name)) });
+    } catch (error) {
+      if (!isTensorjarError(error) || error.code !== "unsupported") throw error;
+      unreadable.push({ name, reason: error.message });
+    }
+  }
+  return { infos, unreadable };
 }
 
 async function withStatistics(

@@ -95,6 +95,22 @@ test("inspect --stats reads the numbers, exactly for 64-bit integers", async () 
   expect(text()).toMatch(/weight .* -2 +5 +1\.75 +1/);
 });
 
+test("inspect lists arrays beside one of objects, and says why that one cannot be read", async () => {
+  const objects = encodeNpy(tensor(new Float64Array(1)));
+  const header = Buffer.from(objects.buffer, objects.byteOffset, objects.length);
+  header.write("|O8'", header.indexOf("<f8'"), "latin1");
+  await writeFile(
+    at("a.npz"),
+    zipSync({ "o.npy": objects, "x.npy": encodeNpy(tensor(new Float32Array(2))) }),
+  );
+  expect(await run(["inspect", at("a.npz")])).toBe(0);
+  expect(text()).toMatch(/x +float32 +\[2\] +8 B/);
+  expect(text()).toMatch(/cannot be read\n {2}o: .*object/);
+  out = [];
+  expect(await run(["inspect", at("a.npz"), "--json"])).toBe(0);
+  expect(parsed()).toMatchObject({ tensors: [{ name: "x" }], unreadable: [{ name: "o" }] });
+});
+
 test("inspect and verify know a checkpoint", async () => {
   const checkpoints = openCheckpoints(at("runs"));
   await checkpoints.save({
