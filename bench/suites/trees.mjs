@@ -23,12 +23,9 @@ export default (scale) => [
     prepare: async (folder) => ({ folder: join(folder, "checkpoints"), bytes: scale * 2 ** 28 }),
     contestants: ({ folder, bytes }) => ({
       tensorjar: node("checkpoint/save", { folder, bytes }),
-      // The arrays of the state, as save has to copy them. One call for all of the 256 MiB is other work: past three
-      // quarters of the processor's cache the C library writes around the cache, in two thirds of the time.
-      copy: node("raw/copy", { bytes, arrays: 48 }),
-      "copy in one call": node("raw/copy", { bytes }),
+      copy: node("raw/copy", { bytes }),
     }),
-    rows: [{ part: "18", by: "copy" }, { by: "copy in one call" }],
+    rows: [{ part: "18", by: "copy" }],
     warmUps: 3,
     warmMs: 300,
   },

@@ -88,7 +88,7 @@ async function infosOf(file: ArrayFile): Promise<{ infos: Row[]; unreadable: Unr
     try {
       infos.push({ name, ...(await file.info(name)) });
     } catch (error) {
-      if (!isTensorjarError(error) || error.code !== "unsupported") throw error;
+      if (!isTensorjarError(error, "unsupported")) throw error;
       unreadable.push({ name, reason: error.message });
     }
   }
