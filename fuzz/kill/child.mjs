@@ -1,5 +1,5 @@
 // A process that trains and saves until it is killed; run by ../kill.mjs. Prints what it restored and what is durable.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import {
   isTensorjarError,
@@ -49,15 +49,17 @@ function check(state) {
 /** A store that notices when two processes write at once. */
 function watched(store) {
   const marker = `${folder}.writing`;
+  const own = `${marker}-${process.pid}`; // the marker appears with its text: a kill must not leave an empty one
   return {
     ...store,
     async put(...args) {
+      writeFileSync(own, String(process.pid));
       try {
-        writeFileSync(marker, String(process.pid), { flag: "wx" });
+        linkSync(own, marker);
       } catch {
         const other = Number(readFileSync(marker, "utf8"));
         if (isAlive(other)) throw new Error(`process ${other} writes at the same time`);
-        writeFileSync(marker, String(process.pid));
+        renameSync(own, marker);
       }
       try {
         return await store.put(...args);
