@@ -79,9 +79,11 @@ export async function interleave(contestants, { pairs, warmUps, warmMs = 0 }) {
     const isWarm = (rounds) =>
       rounds >= warmUps && (rounds >= 100 || Math.min(...warmed.values()) >= warmMs);
     let warming = warmed.size > 0 ? 0 : undefined;
+    const backwards = present.toReversed();
+    let turn = 0;
     for (let round = 0; round < pairs; ) {
       if (warming !== undefined && isWarm(warming++)) warming = undefined;
-      for (const [name, contestant] of present) {
+      for (const [name, contestant] of turn++ % 2 === 0 ? present : backwards) {
         if (contestant.fresh && warming !== undefined) continue;
         const process = running.get(name) ?? (await contestant.start());
         if (!contestant.fresh) running.set(name, process);

