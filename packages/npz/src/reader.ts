@@ -72,20 +72,31 @@ export function kept(start: number, bytes: Uint8Array, read: Read): Read {
   };
 }
 
-/** The start of a member's compressed bytes, at least `wanted` of them or all, and where in the file they start. */
+/**
+ * The start of a member's compressed bytes, at least `wanted` of them or all, and where in the file they start; with
+ * `own` in memory of their own, aligned where nothing lies between this member and the next.
+ */
 async function begin(
   read: Read,
   entry: Entry,
   wanted: number,
+  own = false,
 ): Promise<{ at: number; raw: Uint8Array }> {
   const { offset, limit, compressedSize, nameBytes } = entry;
-  const most = localLength + nameBytes.length + headRoom + wanted;
-  const head = await read(offset, Math.min(limit - offset, most));
+  const room = headRoom + Math.ceil(wanted / 64); // for extra fields
+  const length = Math.min(limit - offset, localLength + nameBytes.length + room + wanted);
+  const before = (compressedSize - length) & 63;
+  const head = await read(
+    offset,
+    length,
+    own ? allocate(before + length).subarray(before) : undefined,
+  );
   const start = contentStart(entry, head);
   const enough = Math.min(wanted, compressedSize);
   const raw = head.subarray(start, start + compressedSize);
   const at = offset + start;
-  return { at, raw: raw.length < enough ? await read(at, enough) : raw };
+  if (raw.length >= enough) return { at, raw };
+  return { at, raw: await read(at, enough, own ? allocate(enough) : undefined) };
 }
 
 interface Inflaters {
@@ -138,13 +149,13 @@ export async function contentOf(
 ): Promise<Uint8Array> {
   const { size, compressedSize, method } = entry;
   const isStored = method === "stored";
-  const inPieces = isStored || Math.max(size, compressedSize) > maxAtOnce;
-  const { at, raw } = await begin(read, entry, isSmall(entry) || !inPieces ? compressedSize : 0);
-  if (isSmall(entry)) {
+  const atOnce = isStored || Math.max(size, compressedSize) <= maxAtOnce;
+  const { raw } = await begin(read, entry, atOnce ? compressedSize : 0, isStored);
+  if (isStored || isSmall(entry)) {
     const { inflateSync } = await inflatersFor(entry);
-    return contentSync(entry, isStored ? raw.slice() : raw, inflateSync);
+    return contentSync(entry, raw, inflateSync);
   }
-  if (!inPieces) {
+  if (atOnce) {
     const content = await abortable(inflate(raw, size), signal).catch((cause: unknown) => {
       signal?.throwIfAborted();
       throw notInflating(entry, cause);
@@ -153,7 +164,6 @@ export async function contentOf(
     return content;
   }
   const content = allocate(size);
-  if (isStored) return contentSync(entry, await read(at, size, content));
   let length = 0;
   for await (const piece of piecesOf(read, entry)) {
     content.set(piece, length);
