@@ -65,23 +65,24 @@ function isAsync(arrays: NpzArrays): arrays is AsyncIterable<readonly [string, N
 async function pack(
   content: Unpacked,
   { deflate: deflates, level }: WriteSettings,
+  turns: Turns,
 ): Promise<PackedMember> {
-  const turns = new Turns();
   let crc32 = 0;
   for (const piece of content.pieces) crc32 = await crc32InTurns(piece, turns, crc32);
   return packed(content, crc32, deflates ? await deflate(content.pieces, level) : undefined);
 }
 
-/** Members whose arrays are all at hand; several are deflated at once. */
+/** Members whose arrays are all at hand; several are deflated at once, and the next is summed while one is written. */
 function packAll(
   contents: readonly Unpacked[],
   settings: WriteSettings,
 ): AsyncGenerator<PackedMember> {
+  const turns = new Turns(); // of all: whoever asks for a large member first starts to write the one before
   const tasks = contents.map((content) => ({
     bytes: content.size,
-    run: () => pack(content, settings),
+    run: () => pack(content, settings, turns),
   }));
-  return inOrder(tasks, settings.deflate ? 4 : 1);
+  return inOrder(tasks, settings.deflate ? 4 : 2);
 }
 
 async function* packComing(
@@ -89,6 +90,7 @@ async function* packComing(
   settings: WriteSettings,
 ): AsyncGenerator<PackedMember> {
   const check: (name: unknown) => asserts name is string = nameCheck();
+  const turns = new Turns();
   for await (const pair of arrays) {
     if (!Array.isArray(pair) || pair.length !== 2) {
       throw new TensorjarError(
@@ -98,7 +100,7 @@ async function* packComing(
     }
     const [name, array] = pair;
     check(name);
-    yield pack(unpacked(name, array, settings), settings);
+    yield pack(unpacked(name, array, settings), settings, turns);
   }
 }
 
