@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 const [job, args] = process.argv.slice(2);
 const [file, name] = job.split("/");
 const { [name]: prepare } = await import(`./jobs/${file}.mjs`);
-const { run, before } = await prepare(JSON.parse(args));
+const { run, before, after } = await prepare(JSON.parse(args));
 
 let arrays = 0;
 
@@ -27,7 +27,9 @@ async function once() {
   await collect();
   const start = performance.now();
   const result = await run();
-  return { ms: result?.ms ?? performance.now() - start, peak: peakMemory() };
+  const ms = result?.ms ?? performance.now() - start;
+  await after?.();
+  return { ms, peak: peakMemory() };
 }
 
 /** In KiB. What `resourceUsage` says of a child may be its parent's. */

@@ -1,4 +1,4 @@
-"""python child.py JOB ARGUMENTS: the counterpart of child.mjs. Each job returns what to run, and what to do before it."""
+"""python child.py JOB ARGUMENTS: the counterpart of child.mjs. Each job returns what to run, and what to do after it."""
 
 import gc
 import json
@@ -96,18 +96,18 @@ def peak_memory():
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-def once(run, before):
-    before()
+def once(run, after):
     gc.collect()
     start = time.perf_counter_ns()
     result = run()
     ms = (time.perf_counter_ns() - start) / 1e6
     del result
+    after()
     return {"ms": ms, "peak": peak_memory()}
 
 
 if __name__ == "__main__":
-    run, before = globals()[sys.argv[1]](**json.loads(sys.argv[2]))
+    run, after = globals()[sys.argv[1]](**json.loads(sys.argv[2]))
     print("{}", flush=True)
     for _ in sys.stdin:
-        print(json.dumps(once(run, before)), flush=True)
+        print(json.dumps(once(run, after)), flush=True)

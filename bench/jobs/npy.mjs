@@ -14,7 +14,7 @@ export const load = ({ path }) => ({
 export function write({ path, out }) {
   const array = decodeNpy(readFileSync(path), { copy: true });
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run: () => writeNpy(fileSink(out, { durable: false }), array),
   };
 }

@@ -14,7 +14,7 @@ export const load = ({ path }) => ({
 export function write({ path, out, compression }) {
   const arrays = decodeNpz(readFileSync(path), { copy: true });
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run: () => writeNpz(fileSink(out, { durable: false }), arrays, { compression, level: 6 }),
   };
 }

@@ -91,7 +91,7 @@ export async function npyjsDump({ path, out }) {
   const { dump, load } = await import("npyjs");
   const { data, shape } = await load(readFileSync(path));
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run: () => writeFileSync(out, new Uint8Array(dump(data, shape))),
   };
 }
@@ -109,7 +109,7 @@ export async function numpyTsLoad({ path }) {
 export async function numpyTsSave({ path, out }) {
   const { loadNpy, saveNpy } = await import("numpy-ts/node");
   const array = await loadNpy(path);
-  return { before: () => rmSync(out, { force: true }), run: () => saveNpy(out, array) };
+  return { after: () => rmSync(out, { force: true }), run: () => saveNpy(out, array) };
 }
 
 export async function numpyTsLoadNpz({ path }) {
@@ -121,7 +121,7 @@ export async function numpyTsSaveNpz({ path, out, compress }) {
   const { loadNpzFile, saveNpzFile } = await import("numpy-ts/node");
   const { arrays } = await loadNpzFile(path);
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run: () => saveNpzFile(out, arrays, { compress }),
   };
 }

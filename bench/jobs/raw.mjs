@@ -29,7 +29,7 @@ export async function write({ path, out }) {
   const all = [...(await file.getAll()).values()];
   await file.close();
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run() {
       const fd = openSync(out, "w");
       for (const { data } of all) {

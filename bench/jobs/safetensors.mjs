@@ -29,7 +29,7 @@ export const one = ({ path, name }) => ({
 export async function write({ path, out }) {
   const tensors = await all(path);
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run: () => writeSafetensors(fileSink(out), tensors),
   };
 }
@@ -42,7 +42,7 @@ export function writeSmall({ out, count }) {
     tensors.set(`layers.${i}.weight`, { dtype: "float32", shape: [256], data });
   }
   return {
-    before: () => rmSync(out, { force: true }),
+    after: () => rmSync(out, { force: true }),
     run: () => writeSafetensors(fileSink(out, { durable: false }), tensors),
   };
 }
