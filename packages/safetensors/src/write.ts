@@ -66,6 +66,7 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
     for (let at = 0; at < data.length; ) {
       if (filled > 0 && (large || filled === gathered.length)) {
         yield gathered.subarray(0, filled);
+        gathered = allocate(0); // what was given away is not written to again
         filled = 0;
       }
       if (filled === 0 && !large) gathered = allocate(Math.min(gatheredChunk, left));

@@ -250,6 +250,38 @@ describe("chunks", () => {
     expect(sameBytes(joined(await collect(chunks)), file)).toBe(true);
   });
 
+  it("stay as they are given, whatever comes after", async () => {
+    const part = (name: string, elements: number, value: number): [string, Tensor] => [
+      name,
+      tensor(new Float32Array(elements).fill(value)),
+    ];
+    const entries = new Map([
+      part("a", 25, 1),
+      part("b", 1 << 18, 2),
+      part("c", 25, 3),
+      part("d", 1 << 20, 4),
+      part("e", 30, 5),
+    ]);
+    const producers = [...entries].map(([name, { dtype, shape, data }]) => ({
+      name,
+      dtype,
+      shape,
+      data: async function* () {
+        yield new Uint8Array(data.buffer);
+      },
+    }));
+    for (const given of [entries, producers]) {
+      const kept: Uint8Array[] = [];
+      const copies: Uint8Array[] = [];
+      for await (const chunk of safetensorsChunks(given).chunks) {
+        kept.push(chunk);
+        copies.push(chunk.slice());
+      }
+      expect(sameBytes(joined(kept), joined(copies))).toBe(true);
+      expect(sameBytes(joined(kept), encodeSafetensors(entries))).toBe(true);
+    }
+  });
+
   it("of no tensors are a header", async () => {
     expect(joined(await collect(safetensorsChunks([]).chunks))).toEqual(encodeSafetensors({}));
   });
