@@ -11,12 +11,12 @@ import {
   loadCheckpoint,
   restoreSnapshot,
 } from "tensorjar";
-import { options, random } from "./random.mjs";
+import { readAll } from "./support/outcomes.mjs";
+import { options, random } from "./support/random.mjs";
 
-const { count, seed } = options(50_000);
+const { count, seed } = options({ count: 50_000 });
 const stream = random(seed);
-const { below } = stream;
-const pick = (items) => items[below(items.length)];
+const { below, pick } = stream;
 
 const folders = ["checkpoint", "checkpoint-golden"].map(
   (name) => new URL(`../cases/${name}/`, import.meta.url),
@@ -171,36 +171,22 @@ const text = (state) =>
     return value;
   });
 
-const outcomes = new Map();
-for (let run = 0; run < count; run++) {
-  const before = stream.state;
-  let outcome = "restored";
+const change = () => (below(2) === 0 ? mutatedBytes() : changedContent());
+
+await readAll("changed checkpoints", { count, stream }, change, async (bytes) => {
+  if (bytes === undefined) return "cannot be written";
+  const snapshot = await loadCheckpoint(bytes, { verify: below(2) === 0 });
+  const state = liveState(below(2) === 0 ? snapshot : pick(snapshots));
+  const untouched = text(state);
   try {
-    const bytes = below(2) === 0 ? mutatedBytes() : changedContent();
-    if (bytes === undefined) outcome = "cannot be written";
-    else {
-      const snapshot = await loadCheckpoint(bytes, { verify: below(2) === 0 });
-      const state = liveState(below(2) === 0 ? snapshot : pick(snapshots));
-      const untouched = text(state);
-      try {
-        restoreSnapshot(snapshot, state, {
-          shape: pick(["exact", "any"]),
-          mode: pick(["strict", "partial"]),
-        });
-      } catch (error) {
-        if (text(state) !== untouched)
-          throw new Error("a failed restore changed the state", { cause: error });
-        throw error;
-      }
-    }
+    restoreSnapshot(snapshot, state, {
+      shape: pick(["exact", "any"]),
+      mode: pick(["strict", "partial"]),
+    });
   } catch (error) {
-    if (!isTensorjarError(error)) {
-      console.error(`checkpoint ${run}, --seed ${before}:`, error);
-      process.exit(1);
-    }
-    outcome = error.code;
+    if (text(state) !== untouched)
+      throw new Error("a failed restore changed the state", { cause: error });
+    throw error;
   }
-  outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-}
-const told = [...outcomes].map(([outcome, times]) => `${times} ${outcome}`).sort();
-console.log(`${count} changed checkpoints: ${told.join(", ")}`);
+  return "restored";
+});

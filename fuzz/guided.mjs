@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import ts from "typescript-5.9";
-import { options, random } from "./random.mjs";
+import { outcomeOf } from "./support/outcomes.mjs";
+import { options, random } from "./support/random.mjs";
 
-const { count, seed } = options(100_000);
-const { below } = random(seed);
-const cpuLimit = 1_000_000; // microseconds
+const { count, seed } = options({ count: 100_000 });
+const { below, pick } = random(seed);
 const longest = 4096; // bytes of an input
 
 /** Executions of each place since the last input; one place more than there are in the text stays 0. */
@@ -79,7 +79,7 @@ function counting(text) {
 
 const bundled = await build({
   stdin: {
-    contents: `export { decodeNpy, isTensorjarError } from "@tensorjar/npy";
+    contents: `export { decodeNpy } from "@tensorjar/npy";
 export { decodeNpz, openNpz } from "@tensorjar/npz";
 export { decodeSafetensors, openShardedSafetensors } from "@tensorjar/safetensors";
 export { inspectCheckpoint, verifyCheckpoint } from "@tensorjar/checkpoint";`,
@@ -109,7 +109,6 @@ const {
   decodeNpz,
   decodeSafetensors,
   inspectCheckpoint,
-  isTensorjarError,
   openNpz,
   openShardedSafetensors,
   verifyCheckpoint,
@@ -139,19 +138,18 @@ const numbers = [0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x800000
 
 /** One to eight changes to one of the inputs: bits, bytes, numbers, and parts cut out, doubled or taken from another. */
 function changed(corpus) {
-  let bytes = corpus[below(corpus.length)].slice();
+  let bytes = pick(corpus).slice();
   for (let changes = 1 << below(4); changes > 0; changes--) {
     const at = below(bytes.length + 1);
     const view = new DataView(bytes.buffer);
     const kind = below(8);
     if (kind < 2 && at < bytes.length) bytes[at] ^= 1 << below(8);
     else if (kind === 2 && at < bytes.length) bytes[at] = below(256);
-    else if (kind === 3 && at + 4 <= bytes.length)
-      view.setUint32(at, numbers[below(numbers.length)], true);
+    else if (kind === 3 && at + 4 <= bytes.length) view.setUint32(at, pick(numbers), true);
     else if (kind === 4 && at + 2 <= bytes.length)
       view.setUint16(at, view.getUint16(at, true) + below(33) - 16, true);
     else {
-      const other = kind < 7 ? bytes : corpus[below(corpus.length)];
+      const other = kind < 7 ? bytes : pick(corpus);
       const from = below(other.length + 1);
       const part = kind === 5 ? [] : other.subarray(from, from + 1 + below(64));
       const rest = bytes.subarray(kind === 6 ? at : at + 1 + below(64));
@@ -177,21 +175,9 @@ function isNews({ seen }) {
   return news;
 }
 
-async function run(parser, bytes) {
+async function run({ folder, read }, bytes) {
   counts.fill(0);
-  const before = process.cpuUsage();
-  try {
-    await parser.read(bytes);
-  } catch (error) {
-    if (!isTensorjarError(error)) fault(parser, bytes, error);
-  }
-  const { user, system } = process.cpuUsage(before);
-  if (user + system > cpuLimit) fault(parser, bytes, `${user + system} µs of CPU time`);
-}
-
-function fault({ folder, read }, bytes, what) {
-  console.error(`${folder}, ${read}: ${Buffer.from(bytes).toString("hex")}\n`, what);
-  process.exit(1);
+  await outcomeOf(`${folder}, ${read}`, bytes, read);
 }
 
 for (const parser of parsers) {

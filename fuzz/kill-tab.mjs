@@ -3,20 +3,13 @@
 import { createServer } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { chromium } from "playwright";
 import { chromiumOptions } from "../tooling/chromium.mjs";
+import { options, random } from "./support/random.mjs";
 
-const { values } = parseArgs({
-  options: { kills: { type: "string", default: "20" }, seed: { type: "string", default: "1" } },
-});
-let seed = Number(values.seed);
-const random = () => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-  return seed / 2 ** 32;
-};
-
+const { kills, seed } = options({ kills: 20 });
+const { below } = random(seed);
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL("kill/page.mjs", import.meta.url))],
   bundle: true,
@@ -62,7 +55,6 @@ async function open(saves) {
 }
 
 try {
-  const kills = Number(values.kills);
   for (let killed = 0; killed < kills; killed++) {
     const before = durable;
     const tab = await open(1000);
@@ -71,7 +63,7 @@ try {
     if (step < before || step > before + 1)
       throw new Error(`step ${before} was durable, ${step} was restored`);
     durable = Math.max(durable, step);
-    await setTimeout(random() * 100);
+    await setTimeout(below(100));
     const devtools = await context.newCDPSession(tab.page);
     devtools.send("Page.crash").catch(() => {}); // there is nobody left to answer
     await tab.crashed;
@@ -86,7 +78,7 @@ try {
     `${kills} crashed tabs: every restart found the last durable step or the one in flight`,
   );
 } catch (error) {
-  throw new Error(`seed ${values.seed}: ${error.message}`, { cause: error });
+  throw new Error(`seed ${seed}: ${error.message}`, { cause: error });
 } finally {
   await browser.close();
   server.close();

@@ -8,12 +8,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { options, random } from "./support/random.mjs";
 
-const { values } = parseArgs({
-  options: { kills: { type: "string", default: "100" }, seed: { type: "string", default: "1" } },
-});
+const { kills, seed } = options({ kills: 100 });
+const { below } = random(seed);
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const work = mkdtempSync(join(tmpdir(), "tensorjar-kill-"));
 const child = join(work, "child.mjs");
@@ -25,12 +24,6 @@ await build({
   platform: "node",
   conditions: ["tensorjar-source"],
 });
-
-let seed = Number(values.seed);
-const random = () => {
-  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-  return seed / 2 ** 32;
-};
 
 /** Starts a child and listens to it; `said` is what it printed last of each kind. */
 function start(folder, kind, saves, onDurable = () => {}) {
@@ -63,8 +56,8 @@ function start(folder, kind, saves, onDurable = () => {}) {
 
 /** Waits a random time, a fifth of the times before the child has restored, and kills it. */
 async function killSoon({ ready, ended, kill }) {
-  const early = random() < 0.2;
-  const life = random() * (early ? 300 : 60);
+  const early = below(5) === 0;
+  const life = below(early ? 300 : 60);
   if (!early) await ready;
   await Promise.race([setTimeout(life), ended]);
   kill();
@@ -107,7 +100,7 @@ async function together(kills) {
   };
   const writers = [start(folder, "shared", 1000, note), start(folder, "shared", 1000, note)];
   for (let killed = 0; killed < kills; killed++) {
-    const which = random() < 0.5 ? 0 : 1;
+    const which = below(2);
     await killSoon(writers[which]);
     const before = durable;
     const next = start(folder, "shared", 1000, note);
@@ -124,7 +117,6 @@ async function together(kills) {
   return durable;
 }
 
-const kills = Number(values.kills);
 try {
   const inFlight = (await alone(".safetensors", kills * 0.4)) + (await alone(".npz", kills * 0.3));
   const steps = await together(kills * 0.3);
@@ -133,7 +125,7 @@ try {
     `${kills} kills: every restart found the last durable step or, ${inFlight} times, the one in flight`,
   );
 } catch (error) {
-  throw new Error(`seed ${values.seed}: ${error.message}`, { cause: error });
+  throw new Error(`seed ${seed}: ${error.message}`, { cause: error });
 } finally {
   rmSync(work, { recursive: true });
 }

@@ -1,21 +1,16 @@
-// Reads mutated .npy files: node fuzz/npy.mjs [--count 100000] [--seed 1], or both bare. The packages must be built.
-// Every file is an array or refused with a TensorjarError, within 100 ms of CPU time (one retry) and with memory
-// bounded by the file's length. The first fault is printed as a file in hex and ends the run.
+// Reads mutated .npy files: each is an array or refused with a TensorjarError, within 100 ms of processor time and with
+// memory bounded by the file's length.
+// node fuzz/npy.mjs [--count 100000] [--seed 1]; the packages must be built.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { options, random } from "./support/random.mjs";
 
-const folder = new URL("../cases/npy/", import.meta.url);
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { count: { type: "string" }, seed: { type: "string" } },
-});
-const count = Number(values.count ?? positionals[0] ?? 100_000);
-const seed = Number(values.seed ?? positionals[1] ?? 1);
-const cpuLimit = 100_000; // microseconds
+const { count, seed } = options({ count: 100_000 });
+const stream = random(seed);
+const { below, pick } = stream;
 const freeMemory = 1 << 20; // bytes; headers and 65,536 strings of width 0 need some
 
-// Everything the codec allocates is a Uint8Array of a length, or an array of strings.
+// Everything the codec allocates is a Uint8Array of a length, or an array of strings. It is loaded after this.
 let allocated = 0;
 globalThis.Uint8Array = new Proxy(Uint8Array, {
   construct(target, args, newTarget) {
@@ -23,17 +18,10 @@ globalThis.Uint8Array = new Proxy(Uint8Array, {
     return Reflect.construct(target, args, newTarget);
   },
 });
-const { decodeNpy, decodeNpySequence, encodeNpy, isTensorjarError, structField } = await import(
-  "@tensorjar/npy"
-);
+const { decodeNpy, decodeNpySequence, encodeNpy, structField } = await import("@tensorjar/npy");
+const { readAll } = await import("./support/outcomes.mjs");
 
-let state = seed;
-function below(limit) {
-  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-  return Math.floor((state / 2 ** 32) * limit);
-}
-const pick = (items) => items[below(items.length)];
-
+const folder = new URL("../cases/npy/", import.meta.url);
 const seeds = readdirSync(folder)
   .filter((file) => file.endsWith(".npy"))
   .sort()
@@ -95,24 +83,12 @@ function mutated(original) {
   return Uint8Array.from(bytes, (byte) => byte ?? 0);
 }
 
-const options = [
+const choices = [
   {},
   { trailing: "ignore" },
   { maxHeaderLength: 1_000_000, copy: true },
   { trailing: "ignore", fortranOrder: "reverse-shape", voidAs: "bfloat16" },
 ];
-const seen = new Map();
-
-function use(bytes, option) {
-  try {
-    if (below(8) === 0) for (const array of decodeNpySequence(bytes)) check(array);
-    else check(decodeNpy(bytes, option));
-    return "array";
-  } catch (error) {
-    if (!isTensorjarError(error)) throw error;
-    return error.code;
-  }
-}
 
 function check(array) {
   if (array.dtype === "struct") for (const { name } of array.fields) structField(array, name);
@@ -120,31 +96,17 @@ function check(array) {
     assert.deepEqual(decodeNpy(encodeNpy(array, { asVoid: true })).shape, array.shape);
 }
 
-function cpuOf(work) {
-  const before = process.cpuUsage();
-  const result = work();
-  const { user, system } = process.cpuUsage(before);
-  return { result, cpu: user + system };
-}
-
-for (let run = 0; run < count; run++) {
-  const bytes = mutated(pick(seeds));
-  const option = pick(options);
+function read(bytes) {
+  allocated = 0;
   try {
-    allocated = 0;
-    let { result, cpu } = cpuOf(() => use(bytes, option));
-    assert.ok(
-      allocated <= 16 * bytes.length + freeMemory,
-      `${allocated} bytes allocated for ${bytes.length}`,
-    );
-    if (cpu > cpuLimit) ({ cpu } = cpuOf(() => use(bytes, option)));
-    assert.ok(cpu <= cpuLimit, `${cpu / 1000} ms of CPU time`);
-    seen.set(result, (seen.get(result) ?? 0) + 1);
-  } catch (error) {
-    console.error(
-      `run ${run} of seed ${seed}, options ${JSON.stringify(option)}:\n${Buffer.from(bytes).toString("hex")}`,
-    );
-    throw error;
+    if (below(8) === 0) for (const array of decodeNpySequence(bytes)) check(array);
+    else check(decodeNpy(bytes, pick(choices)));
+    return "read";
+  } finally {
+    const most = 16 * bytes.length + freeMemory;
+    assert.ok(allocated <= most, `${allocated} bytes allocated for ${bytes.length}`);
   }
 }
-console.log(`${count} files:`, Object.fromEntries([...seen].sort(([a], [b]) => (a < b ? -1 : 1))));
+
+const plan = { count, stream, cpuLimit: 100_000 };
+await readAll(".npy files", plan, () => mutated(pick(seeds)), read);

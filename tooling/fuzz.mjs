@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../fuzz/", import.meta.url));
 const [count = "20000", seed = "1"] = process.argv.slice(2);
-const programs = readdirSync(folder).filter((file) => /^(?!kill|memory|random).*\.mjs$/.test(file));
+const programs = readdirSync(folder).filter((file) => /^(?!kill).*\.mjs$/.test(file));
 const options = ["--count", count, "--seed", seed];
-const memory = new URL("../fuzz/memory.mjs", import.meta.url).href;
+const memory = new URL("../fuzz/support/memory.mjs", import.meta.url).href;
 const runs = programs
   .sort()
   .map((file) => ["--max-old-space-size=256", "--import", memory, folder + file, ...options]);
