@@ -7,7 +7,7 @@ import {
   type TensorFile,
   TensorjarError,
 } from "@tensorjar/core";
-import { quote, tensorBytes, tensorFromBytes, toSource } from "@tensorjar/core/codec";
+import { abortable, quote, tensorBytes, tensorFromBytes, toSource } from "@tensorjar/core/codec";
 import { lookUp, nameSet } from "./names.js";
 import { openSafetensors, type SafetensorsFile } from "./open.js";
 import { parseShardIndex } from "./shard-index.js";
@@ -45,13 +45,15 @@ export async function openShardedSafetensors(
   }
 
   const shards = new Map<string, Promise<SafetensorsFile>>();
-  const shard = (file: string): Promise<SafetensorsFile> => {
-    const known = shards.get(file);
-    if (known !== undefined) return known;
-    const opening = open(file);
-    shards.set(file, opening);
-    opening.catch(() => shards.delete(file)); // so that asking again tries again
-    return opening;
+  const shard = (file: string, signal?: AbortSignal): Promise<SafetensorsFile> => {
+    signal?.throwIfAborted();
+    let opening = shards.get(file);
+    if (opening === undefined) {
+      opening = open(file);
+      shards.set(file, opening);
+      opening.catch(() => shards.delete(file)); // so that asking again tries again
+    }
+    return abortable(opening, signal);
   };
   const open = async (file: string): Promise<SafetensorsFile> => {
     const opened = await ofShard(file, async () => {
@@ -75,6 +77,8 @@ export async function openShardedSafetensors(
     options: ReadOptions = {},
   ): AsyncGenerator<[string, Tensor]> {
     const { onProgress, ...rest } = options;
+    const { signal } = rest;
+    signal?.throwIfAborted();
     const asked = new Map<string, Map<string, string[]>>();
     for (const name of nameSet(names ?? places.keys())) {
       const place = lookUp(places, name);
@@ -86,14 +90,16 @@ export async function openShardedSafetensors(
     }
     let total = 0;
     if (onProgress !== undefined) {
-      for (const [file, inShard] of asked) total += (await shard(file)).footprint(inShard.keys());
+      for (const [file, inShard] of asked)
+        total += (await shard(file, signal)).footprint(inShard.keys());
     }
     let loaded = 0;
     for (const [file, inShard] of asked) {
-      const opened = await shard(file);
+      const opened = await shard(file, signal);
       for await (const [real, tensor] of opened.entries(inShard.keys(), rest)) {
         loaded += tensor.data.byteLength;
         for (const [index, name] of (inShard.get(real) ?? []).entries()) {
+          signal?.throwIfAborted();
           onProgress?.({ loaded, total, name });
           yield [name, index === 0 ? tensor : ownCopy(tensor)];
         }
@@ -101,9 +107,9 @@ export async function openShardedSafetensors(
     }
   }
 
-  const locate = async (name: string): Promise<[SafetensorsFile, string]> => {
+  const locate = async (name: string, signal?: AbortSignal): Promise<[SafetensorsFile, string]> => {
     const place = lookUp(places, name);
-    return [await shard(place.file), place.name];
+    return [await shard(place.file, signal), place.name];
   };
   return {
     format: "safetensors",
@@ -114,17 +120,20 @@ export async function openShardedSafetensors(
       return file.info(real);
     },
     async get(name, options) {
-      const [file, real] = await locate(name);
+      const [file, real] = await locate(name, options?.signal);
       return file.get(real, options);
     },
     entries,
     async *chunks(name, options) {
-      const [file, real] = await locate(name);
+      const [file, real] = await locate(name, options?.signal);
       yield* file.chunks(real, options);
     },
     async close() {
       const opened = await Promise.allSettled(shards.values());
-      for (const one of opened) if (one.status === "fulfilled") await one.value.close();
+      const closed = await Promise.allSettled(
+        opened.map((one) => one.status === "fulfilled" && one.value.close()),
+      );
+      for (const one of closed) if (one.status === "rejected") throw one.reason; // after all are
     },
   };
 }

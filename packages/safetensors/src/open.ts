@@ -79,6 +79,7 @@ function fileOf(
     names?: Iterable<string>,
     { signal, onProgress, concurrency }: ReadOptions = {},
   ): AsyncGenerator<[string, Tensor]> {
+    signal?.throwIfAborted();
     const wanted = select(names);
     const total = sizeOf(wanted);
     let loaded = 0;
@@ -99,6 +100,7 @@ function fileOf(
     });
     for await (const group of inOrder(tasks, concurrency)) {
       for (const entry of group) {
+        signal?.throwIfAborted(); // what was read together is not given away after
         loaded += entry[1].data.byteLength;
         onProgress?.({ loaded, total, name: entry[0] });
         yield entry;
@@ -128,6 +130,7 @@ function fileOf(
       return tensorFromBytes(dtype, shape, data) as Tensor; // its data is what its dtype says
     },
     async slice(name, selection, { signal } = {}) {
+      signal?.throwIfAborted();
       const { dtype, shape, begin } = find(name);
       const { ranges, shape: result } = sliceByteRanges(dtype, shape, selection);
       const data = allocate(ranges.reduce((sum, [from, to]) => sum + to - from, 0));
@@ -144,6 +147,7 @@ function fileOf(
     entries,
     getAll,
     async *chunks(name, { signal } = {}) {
+      signal?.throwIfAborted();
       const { begin, end } = find(name);
       for (let at = begin; at < end; at += chunkSize) {
         yield await read(at, Math.min(at + chunkSize, end), signal);

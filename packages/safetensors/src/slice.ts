@@ -79,7 +79,7 @@ function indices(
   axis: number,
 ): { start: number; count: number; step: number } {
   const from = `axis ${axis} of ${dim}`;
-  const place = (index: number): number => (index < 0 ? index + dim : index);
+  const place = (index: number): number => (index < 0 ? index + dim : index + 0); // a -0 is 0
   if (typeof selected === "number") {
     const start = place(selected);
     if (!(Number.isInteger(start) && start >= 0 && start < dim)) throw refused(`${selected}`, from);

@@ -153,8 +153,12 @@ describe("an open file", () => {
     for (const read of [
       () => open.get("a", { signal: aborted }),
       () => open.getAll(undefined, { signal: aborted }),
+      () => open.getAll([], { signal: aborted }),
+      () => collect(open.entries([], { signal: aborted })),
       () => open.slice("b", [0], { signal: aborted }),
+      () => open.slice("b", [{ stop: 0 }], { signal: aborted }),
       () => collect(open.chunks("a", { signal: aborted })),
+      () => collect(open.chunks("empty", { signal: aborted })),
     ]) {
       await expect(read()).rejects.toBe("enough");
     }
@@ -164,6 +168,27 @@ describe("an open file", () => {
     const waiting = open.get("a", { signal: controller.signal });
     controller.abort("later");
     await expect(waiting).rejects.toBe("later");
+  });
+
+  it("gives nothing after a signal, also of what was read together", async () => {
+    const open = await openSafetensors(file);
+    for (const by of ["consumer", "progress"]) {
+      const controller = new AbortController();
+      const { signal } = controller;
+      const stop = (who: string) => by === who && controller.abort("enough");
+      const given: string[] = [];
+      const reading = async () => {
+        for await (const [name] of open.entries(undefined, {
+          signal,
+          onProgress: () => stop("progress"),
+        })) {
+          given.push(name);
+          stop("consumer");
+        }
+      };
+      await expect(reading()).rejects.toBe("enough");
+      expect(given).toEqual(["scalar"]);
+    }
   });
 
   it("runs no more reads at once than it is told", async () => {
@@ -295,6 +320,7 @@ describe("a slice", () => {
     [[1], [3, 4], cubeIndices((i) => i === 1), 1],
     [[-1, 0], [4], [12, 13, 14, 15], 1],
     [[0, 1, 2], [], [6], 1],
+    [[-0, { start: -0, stop: 1 }, -0], [1], [0], 1],
     [[null, 1], [2, 4], cubeIndices((_, j) => j === 1), 2],
     [[null, { start: 1 }], [2, 2, 4], cubeIndices((_, j) => j >= 1), 2],
     [[{ start: 1 }, { stop: 2 }], [1, 2, 4], cubeIndices((i, j) => i === 1 && j < 2), 1],
@@ -334,6 +360,11 @@ describe("a slice", () => {
     expect(
       ranges.flatMap(([begin, end]) => cubeIndices(() => true).slice(begin / 4, end / 4)),
     ).toEqual(values);
+  });
+
+  it("has no range that starts at minus zero", () => {
+    for (const first of [-0, { start: -0 }, { start: -2 }])
+      expect(sliceByteRanges("int8", [2, 3], [first]).ranges[0]?.[0]).toBe(0);
   });
 
   it("of an array without elements has no ranges, however large the other axes", () => {

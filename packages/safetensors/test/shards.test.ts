@@ -287,6 +287,67 @@ describe("an index", () => {
     }
   });
 
+  it("stops at a signal with its reason, before a shard is opened and while one is", async () => {
+    const text = '{"weight_map":{"w":"s1","v":"s1","x":"s2"}}';
+    const opened: string[] = [];
+    let held = false;
+    const file = await openShardedSafetensors(text, (name) => {
+      opened.push(name);
+      if (held) return new Promise<never>(() => {});
+      return encodeSafetensors({ w: bytes(1), v: bytes(2) });
+    });
+    const reads: ((signal: AbortSignal) => Promise<unknown>)[] = [
+      (signal) => file.get("w", { signal }),
+      (signal) => collect(file.chunks("w", { signal })),
+      (signal) => collect(file.entries(undefined, { signal })),
+      (signal) => collect(file.entries(undefined, { signal, onProgress() {} })),
+      (signal) => collect(file.entries([], { signal })),
+    ];
+    for (const read of reads)
+      await expect(read(AbortSignal.abort("before"))).rejects.toBe("before");
+    expect(opened).toEqual([]);
+
+    const given: string[] = [];
+    const controller = new AbortController();
+    const some = async () => {
+      for await (const [name] of file.entries(["w", "v"], { signal: controller.signal })) {
+        given.push(name);
+        controller.abort("between");
+      }
+    };
+    await expect(some()).rejects.toBe("between");
+    expect(given).toHaveLength(1);
+
+    held = true;
+    const later = new AbortController();
+    const { signal } = later;
+    const waiting = [
+      file.get("x", { signal }),
+      collect(file.chunks("x", { signal })),
+      collect(file.entries(["x"], { signal })),
+    ];
+    later.abort("while");
+    expect(await Promise.allSettled(waiting)).toEqual(
+      waiting.map(() => ({ status: "rejected", reason: "while" })),
+    );
+    expect(opened).toEqual(["s1", "s2"]);
+  });
+
+  it("closes every shard, also when one cannot be closed", async () => {
+    const sources = new Map<string, RecordingSource>();
+    const file = await openShardedSafetensors('{"weight_map":{"w":"s1","v":"s2"}}', (name) => {
+      const source = new RecordingSource(encodeSafetensors({ w: bytes(1), v: bytes(2) }));
+      sources.set(name, source);
+      return source;
+    });
+    await collect(file.entries());
+    const first = sources.get("s1");
+    const reason = new Error("cannot close");
+    if (first !== undefined) first.close = () => Promise.reject(reason);
+    await expect(file.close()).rejects.toBe(reason);
+    expect(sources.get("s2")?.closed).toBe(1);
+  });
+
   it("passes on what opening a shard throws", async () => {
     const reason = new Error("no network");
     const file = await openShardedSafetensors('{"weight_map":{"w":"s"}}', () => {
