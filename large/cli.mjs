@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { tensor, writeNpz } from "@tensorjar/npz";
 import { encodeSafetensorsHeader } from "@tensorjar/safetensors";
 import { fileSink, writeSafetensors } from "@tensorjar/safetensors/node";
+import { folder } from "./support/folder.mjs";
 
 if (process.versions.bun || process.versions.deno) {
   console.log("passed by");
@@ -17,9 +17,6 @@ if (process.versions.bun || process.versions.deno) {
 
 const MiB = 2 ** 20;
 const GiB = 2 ** 30;
-const folder = fs.mkdtempSync(join(process.env.TENSORJAR_LARGE ?? tmpdir(), "tensorjar-large-"));
-process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 const at = (name) => join(folder, name);
 
 const bin = fileURLToPath(new URL("../packages/cli/dist/bin.js", import.meta.url));

@@ -2,17 +2,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readChunks } from "@tensorjar/core";
 import { crc32, writeChunks } from "@tensorjar/core/codec";
 import { fileSink, fileSource } from "@tensorjar/core/node";
+import { folder } from "./support/folder.mjs";
 
 const GiB = 2 ** 30;
 const size = 5 * GiB + 3;
-const folder = fs.mkdtempSync(join(process.env.TENSORJAR_LARGE ?? tmpdir(), "tensorjar-large-"));
-process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** Mostly a hole, with marked blocks where counts of 31, 32 and 33 bits end, and all along. */
 function makeFile(path) {

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -14,27 +13,11 @@ import {
   openNpy,
   tensor,
 } from "@tensorjar/npy/node";
+import { counted } from "./support/counted.mjs";
+import { folder } from "./support/folder.mjs";
 
 const GiB = 2 ** 30;
 const MiB = 2 ** 20;
-const folder = fs.mkdtempSync(join(process.env.TENSORJAR_LARGE ?? tmpdir(), "tensorjar-large-"));
-process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
-
-/** A source that keeps what was read: [offset, length]. */
-async function counted(path) {
-  const source = await fileSource(path);
-  const reads = [];
-  return {
-    reads,
-    size: source.size,
-    read(offset, length, options) {
-      reads.push([offset, length]);
-      return source.read(offset, length, options);
-    },
-    close: () => source.close(),
-  };
-}
 
 // Rows in the middle of 6 GiB: the file is a hole but for the rows that are read.
 {
@@ -51,7 +34,7 @@ async function counted(path) {
   fs.writeSync(fd, wanted, 0, wanted.byteLength, header.length + first * width * 4);
   fs.closeSync(fd);
 
-  const source = await counted(path);
+  const source = counted(await fileSource(path));
   assert.equal(source.size, 128 + 6 * GiB);
   const npy = await openNpy(source, { dtype: "float32" });
   assert.deepEqual(npy.header.shape, [rowCount, width]);

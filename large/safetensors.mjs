@@ -2,7 +2,6 @@
 // parts of them back; then gives the file other metadata within the same bound.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   fileSink,
@@ -11,13 +10,11 @@ import {
   updateSafetensorsMetadata,
   writeSafetensors,
 } from "@tensorjar/safetensors/node";
+import { folder } from "./support/folder.mjs";
 
 const MiB = 2 ** 20;
 const GiB = 2 ** 30;
 const bound = 128 * MiB;
-const folder = fs.mkdtempSync(join(process.env.TENSORJAR_LARGE ?? tmpdir(), "tensorjar-large-"));
-process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 const path = join(folder, "model.safetensors");
 const names = ["a", "b", "c"];
