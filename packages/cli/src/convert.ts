@@ -45,6 +45,11 @@ export async function convert(from: string, to: string, options: ConvertOptions)
       },
     );
   }
+  if (options.deflate && container !== "npz") {
+    throw new TensorjarError("invalid-argument", "--deflate compresses an .npz only", {
+      hint: "leave it out, or end the name in .npz",
+    });
+  }
   const file = await openArrays(from);
   let total = 0;
   try {
@@ -69,14 +74,15 @@ export async function convert(from: string, to: string, options: ConvertOptions)
 const unnamed = "arr_0";
 
 const writers: Record<string, Writer> = {
-  safetensors: async (file, sink, _options, bar) => {
+  safetensors: async (file, sink, { dropMetadata = false }, bar) => {
     const producers: TensorProducer[] = [];
     for (const name of file.names) {
       const { dtype, shape } = await file.info(name);
       if (!isDType(dtype)) throw cannotHold("a safetensors file", name, dtype);
       producers.push({ name, dtype, shape, data: () => counted(file, name, bar) });
     }
-    await writeSafetensors(sink, producers, { metadata: new Map(file.metadata) });
+    const metadata = new Map(dropMetadata ? [] : file.metadata);
+    await writeSafetensors(sink, producers, { metadata });
   },
   npz: async (file, sink, { deflate, dropMetadata }, bar) => {
     refuseMetadata("an .npz", file, dropMetadata);

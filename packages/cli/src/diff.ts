@@ -35,7 +35,7 @@ interface Difference {
   readonly nans?: number;
 }
 
-/** Prints how two files differ, in bounded memory; whether they are equal. Metadata does not count. */
+/** Prints how two files differ, in bounded memory; whether they are equal. Metadata is named and does not count. */
 export async function diff(
   pathA: string,
   pathB: string,
@@ -46,8 +46,18 @@ export async function diff(
     const b = await openArrays(pathB);
     try {
       const differences = await compare(a, b);
-      if (json) printJson({ equal: differences.length === 0, differences });
-      else print(differences, a);
+      const metadata = differingKeys(a.metadata, b.metadata);
+      if (json)
+        printJson({
+          equal: differences.length === 0,
+          differences,
+          ...(metadata.length > 0 && { metadata }),
+        });
+      else {
+        print(differences, a);
+        if (metadata.length > 0)
+          console.log(`metadata, which does not count, differs: ${keysText(metadata)}`);
+      }
       return differences.length === 0;
     } finally {
       await b.close();
@@ -55,6 +65,19 @@ export async function diff(
   } finally {
     await a.close();
   }
+}
+
+/** The keys that only one of the two has, or that have another value there. */
+function differingKeys(
+  a: ReadonlyMap<string, string>,
+  b: ReadonlyMap<string, string>,
+): readonly string[] {
+  return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key)).sort();
+}
+
+function keysText(keys: readonly string[]): string {
+  const shown = keys.slice(0, 10).map((key) => printable(key) || '""');
+  return [...shown, ...(keys.length > 10 ? [`${keys.length - 10} more`] : [])].join(", ");
 }
 
 /** Stands for the dtype of an archive's member that is no array. */

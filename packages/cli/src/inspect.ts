@@ -12,6 +12,7 @@ import { type Statistics, sparkline, statistics } from "./statistics.js";
 import {
   byteText,
   countText,
+  errorText,
   numberText,
   printable,
   printJson,
@@ -63,7 +64,7 @@ export async function inspect(
       console.log(`\n${pc.bold("metadata")}`);
       for (const [key, value] of file.metadata)
         console.log(
-          `  ${printable(key)}: ${printable(value.length > 300 ? `${value.slice(0, 297)}...` : value)}`,
+          `  ${printable(key) || '""'}: ${printable(value.length > 300 ? `${value.slice(0, 297)}...` : value)}`,
         );
     }
     if (rows.length > 0) printRows(rows, stats);
@@ -89,7 +90,7 @@ async function infosOf(file: ArrayFile): Promise<{ infos: Row[]; unreadable: Unr
       infos.push({ name, ...(await file.info(name)) });
     } catch (error) {
       if (!isTensorjarError(error, "unsupported")) throw error;
-      unreadable.push({ name, reason: error.message });
+      unreadable.push({ name, reason: errorText(error) });
     }
   }
   return { infos, unreadable };
@@ -129,18 +130,21 @@ async function checkpointOf(file: ArrayFile, path: string): Promise<CheckpointSu
     return await inspectCheckpoint(source);
   } catch (error) {
     if (!isTensorjarError(error)) throw error;
-    console.error(`${pc.yellow(error.code)}  ${error.message}`);
+    console.error(`${pc.yellow(error.code)}  ${errorText(error)}`);
     return undefined;
   } finally {
     await source.close?.();
   }
 }
 
-function printCheckpoint({ version, step, config, params, optimizers }: CheckpointSummary): void {
+function printCheckpoint(summary: CheckpointSummary): void {
+  const { version, step, config, params, optimizers, metrics = {} } = summary;
   console.log(`\n${pc.bold("checkpoint")} version ${version}, step ${step}`);
   console.log(`  parameters: ${params.size}`);
   console.log(`  optimizers: ${optimizers.map(printable).join(", ") || "none"}`);
   console.log(`  config: ${printable(JSON.stringify(config))}`);
+  const values = Object.entries(metrics).map(([name, value]) => `${name} ${value}`);
+  if (values.length > 0) console.log(`  metrics: ${printable(values.join(", "))}`);
 }
 
 function printRows(rows: readonly Row[], stats: boolean): void {

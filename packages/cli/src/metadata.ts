@@ -8,10 +8,10 @@ import { printable, printJson } from "./text.js";
 export async function metadata(
   path: string,
   {
-    set,
-    unset,
+    set = [],
+    unset = [],
     json = false,
-  }: { set: readonly [string, string][]; unset: readonly string[]; json?: boolean },
+  }: { set?: readonly [string, string][]; unset?: readonly string[]; json?: boolean },
 ): Promise<void> {
   if (set.length > 0 || unset.length > 0) {
     if (/^https?:/i.test(path)) {
@@ -32,10 +32,10 @@ export async function metadata(
   }
   const file = await open(path);
   await file.close();
-  if (json) printJson(file.metadata);
-  else
-    for (const [key, value] of file.metadata)
-      console.log(`${pc.bold(printable(key))}: ${printable(value)}`);
+  if (json) return printJson(file.metadata);
+  for (const [key, value] of file.metadata)
+    console.log(`${pc.bold(printable(key) || '""')}: ${printable(value)}`);
+  if (file.metadata.size === 0) console.error(`${printable(shownPath(path))} has no metadata`);
 }
 
 function changed(

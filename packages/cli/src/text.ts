@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { isTensorjarError, type TensorjarError } from "tensorjar";
 
 /** Bytes in binary units: `1.50 MiB`. */
 export function byteText(bytes: number): string {
@@ -94,4 +95,32 @@ export function othersText({ length }: readonly unknown[]): string {
 /** How many there are of something. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Ways out that only a program can take: by a function, an option or a value of one. */
+const forPrograms = /[a-z][A-Z]|[{}]|: (?:true|")/;
+
+/** What is said at a shell in place of some ways out. */
+const atShell: readonly (readonly [RegExp, string])[] = [
+  [/^asVoid/, "convert to .safetensors"],
+  [/Authorization|maxBody/, "download it, and name the file"],
+  [/give the bytes/, "save it to a file, and name that"],
+  [/in a browser/, "check the address and the network"],
+  [/^open it again/, "run the command again when nothing writes to it"],
+];
+
+/** What an error says to someone at a shell, who has commands and no functions. */
+export function errorText(error: TensorjarError): string {
+  const { message } = error;
+  const hint = hintOf(error);
+  if (hint === undefined || !message.endsWith(`: ${hint}`)) return message;
+  const told = atShell.find(([words]) => words.test(hint))?.[1];
+  if (told === undefined && !forPrograms.test(hint)) return message;
+  const found = message.slice(0, -`: ${hint}`.length);
+  return told === undefined ? found : `${found}: ${told}`;
+}
+
+/** The way out that a message ends with; of a member's error the one beneath it has that. */
+function hintOf({ details, cause }: TensorjarError): string | undefined {
+  return details.hint ?? (isTensorjarError(cause) ? hintOf(cause) : undefined);
 }

@@ -4,7 +4,7 @@ import pc from "picocolors";
 import { isTensorjarError, TensorjarError, verifyCheckpoint } from "tensorjar";
 import { progressBar } from "./progress.js";
 import { type ArrayFile, openArrays, shownPath, sourceOf } from "./source.js";
-import { countText, othersText, printable, printJson } from "./text.js";
+import { countText, errorText, othersText, printable, printJson } from "./text.js";
 
 interface Verdict {
   readonly ok: boolean;
@@ -63,7 +63,7 @@ async function verdictOf(path: string): Promise<Verdict> {
     }
   } catch (error) {
     if (!isTensorjarError(error)) throw error;
-    return { ok: false, code: error.code, message: error.message };
+    return { ok: false, code: error.code, message: errorText(error) };
   }
 }
 

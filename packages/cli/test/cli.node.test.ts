@@ -7,6 +7,7 @@ import {
   decodeNpz,
   encodeNpy,
   encodeNpz,
+  encodeSafetensors,
   load,
   openCheckpoints,
   save,
@@ -244,6 +245,89 @@ test("metadata leaves a checkpoint alone, whose checksum would not fit any more"
   expect(err.join("\n")).toContain("checksum");
   expect(await readFile(at(name))).toEqual(before);
   expect(await run(["metadata", "https://a.b/c.safetensors", "--set", "a=b"])).toBe(2);
+});
+
+test("--drop-metadata leaves it out of any container, --deflate is refused where nothing deflates", async () => {
+  await save(at("a.safetensors"), { x: zeros([2]) }, { metadata: { author: "me" } });
+  expect(await run(["convert", at("a.safetensors"), at("b.safetensors"), "--drop-metadata"])).toBe(
+    0,
+  );
+  expect((await load(at("b.safetensors"))).metadata.size).toBe(0);
+  for (const name of ["c.safetensors", "c.npy"])
+    expect(await run(["convert", at("b.safetensors"), at(name), "--deflate"])).toBe(2);
+  expect((await readdir(folder)).sort()).toEqual(["a.safetensors", "b.safetensors"]);
+});
+
+test("diff names metadata that differs, which does not count", async () => {
+  const metadata = { author: "me" };
+  await save(at("a.safetensors"), { x: zeros([2]) }, { metadata: { ...metadata, old: "1" } });
+  await save(at("b.safetensors"), { x: zeros([2]) }, { metadata: { ...metadata, new: "1" } });
+  expect(await run(["diff", at("a.safetensors"), at("b.safetensors")])).toBe(0);
+  expect(text()).toMatch(/equal +1 tensor\nmetadata, .*: new, old$/);
+  out = [];
+  expect(await run(["diff", at("a.safetensors"), at("b.safetensors"), "--json"])).toBe(0);
+  expect(parsed()).toEqual({ equal: true, differences: [], metadata: ["new", "old"] });
+  out = [];
+  expect(await run(["diff", at("a.safetensors"), at("a.safetensors"), "--json"])).toBe(0);
+  expect(parsed()).toEqual({ equal: true, differences: [] });
+});
+
+test("metadata says on the error stream that there is none, and takes no empty key", async () => {
+  await save(at("a.npy"), zeros([2]));
+  expect(await run(["metadata", at("a.npy")])).toBe(0);
+  expect(out).toEqual([]);
+  expect(err.join("\n")).toMatch(/a\.npy has no metadata/);
+  await save(at("a.safetensors"), { x: zeros([2]) });
+  expect(await run(["metadata", at("a.safetensors"), "--set", "=1"])).toBe(2);
+});
+
+test("inspect shows the metrics of a checkpoint", async () => {
+  const metrics = { loss: 0.5, best: Number.NaN };
+  await saveCheckpoint(at("a.safetensors"), { params: {}, optimizers: {}, step: 1, metrics });
+  expect(await run(["inspect", at("a.safetensors")])).toBe(0);
+  expect(text()).toMatch(/metrics: .*loss 0\.5/);
+  expect(text()).toMatch(/metrics: .*best NaN/);
+});
+
+test("help tells the exit codes, and what each argument is", async () => {
+  const written = vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+  expect(await run(["--help"])).toBe(0);
+  expect(written.mock.calls.join("")).toMatch(/1 a difference or a bad file/);
+  for (const command of ["inspect", "convert", "diff", "verify", "metadata"]) {
+    written.mockClear();
+    expect(await run([command, "--help"])).toBe(0);
+    expect(written.mock.calls.join("")).toMatch(/Arguments:\s.* path/);
+    expect(written.mock.calls.join("")).not.toContain("[]");
+  }
+});
+
+test("no error tells someone at a shell to call a function", async () => {
+  const { half } = model();
+  await save(at("half.safetensors"), { half });
+  await save(at("a.npz"), { x: zeros([2]) });
+  await writeFile(at("long.safetensors"), [encodeSafetensors({ half }), Buffer.alloc(6)]);
+  const lines = async (...args: string[]): Promise<string> => {
+    [out, err] = [[], []];
+    expect(await run(args)).toBeGreaterThan(0);
+    return [text(), ...err].join("\n");
+  };
+  const convert = ["convert", at("half.safetensors"), at("b.npz"), "--drop-metadata"];
+  expect(await lines(...convert)).toMatch(
+    /bfloat16 has no name in \.npy: convert to \.safetensors$/,
+  );
+  expect(await lines("metadata", at("a.npz"), "--set", "a=b")).toMatch(/not a safetensors file$/);
+  expect(await lines("verify", at("long.safetensors"))).toMatch(
+    /6 bytes too many: .*, the file at \d+$/,
+  );
+  expect(await lines("inspect", at("none.npy"))).toMatch(/could not be opened \(ENOENT\)$/);
+  expect(await lines("inspect", "http://127.0.0.1:1/a.npy")).toMatch(
+    /the address and the network$/,
+  );
+});
+
+test.skipIf(process.platform === "win32")("what is no file is to be saved to one", async () => {
+  expect(await run(["inspect", "/dev/null"])).toBe(1);
+  expect(err.join("\n")).toMatch(/save it to a file, and name that$/);
 });
 
 test("prints its version", async () => {
