@@ -9,6 +9,7 @@ import {
   type TrainingState,
 } from "@tensorjar/checkpoint";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { gather } from "../packages/checkpoint/test/support.js";
 import { blocksOf } from "../tooling/documents.mjs";
 import { interop } from "./python.js";
 
@@ -46,12 +47,8 @@ function trained(steps: number): TrainingState {
   return state;
 }
 
-async function encoded(state: TrainingState): Promise<Uint8Array> {
-  const file = safetensorsCheckpoint.chunks(state);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of "chunks" in file ? file.chunks : file) chunks.push(chunk.slice());
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
-}
+const encoded = (state: TrainingState): Promise<Uint8Array> =>
+  gather(safetensorsCheckpoint.chunks(state));
 
 /** Both states hold the same, but for roundings of at most 1e-6. */
 async function expectClose(actual: TrainingState, expected: TrainingState): Promise<void> {

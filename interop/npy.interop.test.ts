@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import {
   decodeNpy,
   encodeNpy,
@@ -9,9 +9,8 @@ import {
 } from "@tensorjar/npy";
 import { expect, test } from "vitest";
 import { type Literal, parseLiteral } from "../packages/npy/src/literal.js";
-import { interop, type Python, type PythonSet } from "./python.js";
-
-type Span = readonly [start: number, end: number];
+import { bytesOf } from "../tooling/testing.js";
+import { interop, type PythonSet, readPack, type Span, writePack } from "./python.js";
 
 interface Saved {
   readonly file: Span;
@@ -30,7 +29,7 @@ for (const set of ["core", "numpy1"] as const satisfies PythonSet[]) {
   interop(`.npy and NumPy (${set})`, set, (python) => {
     test(`${count} arrays of every kind are read, and saved to the bytes of np.save`, async () => {
       await python.run("npy.py", "write", String(seed), String(count));
-      const { index, part } = await pack<Saved[]>(python, "arrays");
+      const { index, part } = await readPack<Saved[]>(python, "arrays");
       expect(index).toHaveLength(count);
       const older: Uint8Array[] = [];
       for (const [at, saved] of index.entries()) {
@@ -39,7 +38,7 @@ for (const set of ["core", "numpy1"] as const satisfies PythonSet[]) {
         expect(array.shape, what).toEqual(saved.shape);
         const options: NpyWriteOptions = saved.version ? { version: saved.version } : {};
         expectSame(encodeNpy(array, options), part(saved.again), what);
-        if (array.dtype !== "string") expectSame(bytesOf(array), part(saved.data), what);
+        if (array.dtype !== "string") expectSame(dataOf(array), part(saved.data), what);
         if (array.dtype === "struct") {
           for (const [name, span] of Object.entries(saved.fields)) {
             const field = structField(array, name);
@@ -50,7 +49,7 @@ for (const set of ["core", "numpy1"] as const satisfies PythonSet[]) {
         }
         older.push(encodeNpy(array, { ...options, growthPadding: false }));
       }
-      await saveOurs(python, older);
+      await writePack(python, older);
       const report = JSON.parse(await python.run("npy.py", "check", String(seed), String(count)));
       expect(report.checked).toBe(count);
       expect(report.numpy).toMatch(set === "numpy1" ? /^1\.26\./ : /^2\./);
@@ -61,7 +60,7 @@ for (const set of ["core", "numpy1"] as const satisfies PythonSet[]) {
 interop(".npy and ml_dtypes", "core", (python) => {
   test("bits of bfloat16 and float8 are written as ml_dtypes has NumPy write them", async () => {
     await python.run("npy.py", "void");
-    const { index, part } = await pack<Record<string, Pick<Saved, "file" | "data">>>(
+    const { index, part } = await readPack<Record<string, Pick<Saved, "file" | "data">>>(
       python,
       "void",
     );
@@ -77,7 +76,7 @@ interop(".npy and ml_dtypes", "core", (python) => {
       const { file = [0, 0], data = [0, 0] } = index[dtype] ?? {};
       const array = decodeNpy(part(file), { voidAs: dtype });
       expect({ dtype: array.dtype, shape: array.shape }).toEqual({ dtype, shape: [4, 6] });
-      expectSame(bytesOf(array), part(data), dtype);
+      expectSame(dataOf(array), part(data), dtype);
       expectSame(encodeNpy(array, { asVoid: true }), part(file), dtype);
     }
   });
@@ -137,28 +136,9 @@ function encoded(value: Literal): unknown {
   return { tuple: value.map(encoded) };
 }
 
-async function pack<T>(
-  python: Python,
-  name: string,
-): Promise<{ index: T; part(span: Span): Uint8Array }> {
-  const bytes = new Uint8Array(await readFile(python.path(`${name}.bin`)));
-  const index: T = JSON.parse(await readFile(python.path(`${name}.json`), "utf8"));
-  return { index, part: ([start, end]) => bytes.subarray(start, end) };
-}
-
-async function saveOurs(python: Python, files: readonly Uint8Array[]): Promise<void> {
-  let at = 0;
-  const index = files.map(({ length }): Span => {
-    at += length;
-    return [at - length, at];
-  });
-  await writeFile(python.path("ours.bin"), Buffer.concat(files));
-  await writeFile(python.path("ours.json"), JSON.stringify(index));
-}
-
-function bytesOf({ data }: NpyArray): Uint8Array {
+function dataOf({ data }: NpyArray): Uint8Array {
   if (!ArrayBuffer.isView(data)) throw new Error("strings have no bytes");
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  return bytesOf(data);
 }
 
 function expectSame(actual: Uint8Array, expected: Uint8Array, what: string): void {

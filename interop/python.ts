@@ -1,7 +1,7 @@
 /** Runs a suite against live Python, in a folder where both sides exchange files. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -73,4 +73,33 @@ export function interop(name: string, set: PythonSet, suite: (python: Python) =>
     afterAll(() => rm(folder, { recursive: true, force: true }));
     suite(python);
   });
+}
+
+/** Where a file is in the one that holds many. */
+export type Span = readonly [start: number, end: number];
+
+/** Many files of Python's: `NAME.bin` holds them one after another, the index of `NAME.json` says where. */
+export async function readPack<T>(
+  python: Python,
+  name: string,
+): Promise<{ index: T; part(span: Span): Uint8Array }> {
+  const bytes = new Uint8Array(await readFile(python.path(`${name}.bin`)));
+  const index: T = JSON.parse(await readFile(python.path(`${name}.json`), "utf8"));
+  return { index, part: ([start, end]) => bytes.subarray(start, end) };
+}
+
+/** The same the other way, as `ours`; the index says of each file what `entry` makes of its place. */
+export async function writePack(
+  python: Python,
+  files: readonly Uint8Array[],
+  entry: (span: Span, file: Uint8Array) => unknown = (span) => span,
+): Promise<void> {
+  let end = 0;
+  const index = files.map((file) => {
+    const start = end;
+    end += file.length;
+    return entry([start, end], file);
+  });
+  await writeFile(python.path("ours.bin"), Buffer.concat(files));
+  await writeFile(python.path("ours.json"), JSON.stringify(index));
 }

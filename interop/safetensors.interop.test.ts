@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { tensorBytes, tensorFromBytes } from "@tensorjar/core/codec";
+import { tensorFromBytes } from "@tensorjar/core/codec";
 import {
   type Bytes,
   decodeSafetensors,
@@ -14,9 +14,9 @@ import {
 } from "@tensorjar/safetensors/node";
 import { expect, test } from "vitest";
 import { dtypeCalled, headerName } from "../packages/safetensors/src/dtype-names.js";
-import { interop, type Python } from "./python.js";
+import { bytesOf, fromHex, toHex } from "../tooling/testing.js";
+import { interop, readPack, type Span, writePack } from "./python.js";
 
-type Span = readonly [start: number, end: number];
 /** Tensors by name with header dtype, shape and hex; metadata by key. Both sorted by code points. */
 type Content = readonly [
   readonly (readonly [name: string, dtype: string, shape: readonly number[], hex: string])[],
@@ -30,7 +30,7 @@ const sets = 400;
 interop("the safetensors package", "core", (python) => {
   test(`agrees on ${headers} files, sound and spoiled, but for what is stricter on purpose`, async () => {
     await python.run("safetensors_files.py", "headers", `${seed}`, `${headers}`);
-    const { index, part } = await pack<[Span, Content | null][]>(python, "headers");
+    const { index, part } = await readPack<[Span, Content | null][]>(python, "headers");
     expect(index.length).toBe(headers);
     const counts = { accepted: 0, refused: 0, stricter: 0 };
     for (const [at, [span, theirs]] of index.entries()) {
@@ -58,27 +58,20 @@ interop("the safetensors package", "core", (python) => {
       readonly tensors: Content[0];
       readonly metadata: Content[1];
     }
-    const { index, part } = await pack<Set[]>(python, "sets");
+    const { index, part } = await readPack<Set[]>(python, "sets");
     expect(index.length).toBe(sets);
     const ours: Bytes[] = [];
     for (const { file, tensors, metadata } of index) {
       const given = tensors.map(([name, dtype, shape, hex]): [string, Tensor] => [
         name,
-        fromHex(dtype.replace("_x2", ""), shape, hex),
+        tensorOf(dtype.replace("_x2", ""), shape, hex),
       ]);
       const encoded = encodeSafetensors(given, { metadata });
       expect(Buffer.compare(encoded, part(file)), JSON.stringify(tensors)).toBe(0);
       const more = new Map([...metadata, ["ours", "1"]]);
       ours.push(encodeSafetensors(given, { metadata: more, dataAlignment: 64 }));
     }
-    let at = 0;
-    const spans = ours.map((bytes): [Span, Content | string] => {
-      const start = at;
-      at += bytes.length;
-      return [[start, at], read(bytes, "ours")];
-    });
-    await writeFile(python.path("ours.bin"), Buffer.concat(ours));
-    await writeFile(python.path("ours.json"), JSON.stringify(spans));
+    await writePack(python, ours, (span, bytes) => [span, read(bytes, "ours")]);
     expect(await python.run("safetensors_files.py", "check")).toBe(`${sets}\n`);
   });
 });
@@ -96,7 +89,7 @@ interop("torch", "torch", (python) => {
     expect([...metadata]).toEqual([["format", "pt"]]);
     const kinds = [...tensors].map(([name, { shape, data }]) => [
       name,
-      [shape, hex(tensorBytes({ data }))],
+      [shape, toHex(bytesOf(data))],
     ]);
     expect(Object.fromEntries(kinds)).toEqual(report.kinds);
 
@@ -104,7 +97,7 @@ interop("torch", "torch", (python) => {
     expect(tied.names.length).toBe(1);
     for (const name of ["embed.weight", "head.weight"]) {
       const { data } = await tied.get(name);
-      expect(hex(tensorBytes({ data }))).toBe(report.tied);
+      expect(toHex(bytesOf(data))).toBe(report.tied);
     }
   });
 
@@ -119,7 +112,7 @@ interop("torch", "torch", (python) => {
     for await (const entry of model.entries()) read.push(entry);
     await model.close();
     expect(
-      Object.fromEntries(read.map(([name, { data }]) => [name, hex(tensorBytes({ data }))])),
+      Object.fromEntries(read.map(([name, { data }]) => [name, toHex(bytesOf(data))])),
     ).toEqual(report);
 
     const { metadata } = model;
@@ -177,7 +170,7 @@ function read(bytes: Uint8Array, what: string): Content | string {
       name,
       headerName(dtype) ?? "",
       shape,
-      hex(tensorBytes({ data })),
+      toHex(bytesOf(data)),
     ]);
     return [list.sort(byKey), [...metadata].sort(byKey)];
   } catch (error) {
@@ -191,20 +184,7 @@ function byKey(a: readonly [string, ...unknown[]], b: readonly [string, ...unkno
   return Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0]));
 }
 
-function fromHex(dtype: string, shape: readonly number[], text: string): Tensor {
+function tensorOf(dtype: string, shape: readonly number[], text: string): Tensor {
   const known = dtypeCalled(dtype) ?? (dtype as Tensor["dtype"]); // Python's names are ours, but for F4
-  return tensorFromBytes(known, shape, Uint8Array.from(Buffer.from(text, "hex"))) as Tensor;
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
-}
-
-async function pack<T>(
-  python: Python,
-  name: string,
-): Promise<{ index: T; part(span: Span): Uint8Array }> {
-  const data = new Uint8Array(await readFile(python.path(`${name}.bin`)));
-  const index: T = JSON.parse(await readFile(python.path(`${name}.json`), "utf8"));
-  return { index, part: ([start, end]) => data.subarray(start, end) };
+  return tensorFromBytes(known, shape, fromHex(text)) as Tensor;
 }

@@ -5,7 +5,7 @@ sets SEED COUNT      sets.bin, sets.json: what was given to the package, and the
 check                reads ours.bin, ours.json with the package and compares
 torch-write          tied.safetensors, kinds.safetensors: as torch writes them
 hub-write            sharded/: a model as huggingface_hub splits it
-torch-read           reads ours.safetensors with torch and compares with ours.json
+torch-read           prints what torch reads from ours.safetensors
 """
 
 import ctypes
