@@ -114,6 +114,7 @@ export function jsonReader(bytes: Uint8Array, what: string, offset: number, name
       do {
         const start = at;
         at = many?.(at) ?? at;
+        path[depth - 1] = undefined; // what comes next is not in the member before
         if (at > start) continue;
         let name = "";
         if (open === OBJECT) {

@@ -9,9 +9,17 @@ type Infos = Map<string, SafetensorsInfo>;
  * last one ends; `dataOffset` is where the data starts in the file. Throws `invalid-offsets` and `invalid-shape`.
  */
 export function checkLayout(tensors: Infos, dataOffset: number): [ordered: Infos, end: number] {
-  const wrong = (name: string, { begin, end }: SafetensorsInfo, fault: string): TensorjarError =>
+  const wrong = (
+    name: string,
+    { begin, end }: SafetensorsInfo,
+    fault: string,
+    expected: number,
+    actual: number,
+  ): TensorjarError =>
     tensorError("invalid-offsets", name, `has data_offsets [${begin}, ${end}], but ${fault}`, {
       offset: dataOffset + begin,
+      expected,
+      actual,
     });
   let ordered = tensors;
   let filled = 0;
@@ -26,6 +34,8 @@ export function checkLayout(tensors: Infos, dataOffset: number): [ordered: Infos
           name,
           info,
           `must begin at ${filled}, where the one before ends, and not end before`,
+          filled,
+          info.begin === filled ? info.end : info.begin,
         );
       filled = info.end;
     });
@@ -40,7 +50,8 @@ export function checkLayout(tensors: Infos, dataOffset: number): [ordered: Infos
     const { dtype, shape, begin, end } = info;
     const bytes = byteLength(dtype, shape, name);
     if (bytes !== end - begin) {
-      throw wrong(name, info, `its shape ${shapeText(shape)} of ${dtype} takes ${bytes} bytes`);
+      const fault = `its shape ${shapeText(shape)} of ${dtype} takes ${bytes} bytes`;
+      throw wrong(name, info, fault, bytes, end - begin);
     }
   });
   return [ordered, filled];

@@ -1,4 +1,4 @@
-import { type BytesLike, TensorjarError } from "@tensorjar/core";
+import { type BytesLike, type ErrorCode, TensorjarError } from "@tensorjar/core";
 import { notThisFormat, quote, toBytes } from "@tensorjar/core/codec";
 import { jsonReader, NULL, QUOTE } from "./json-reader.js";
 
@@ -21,24 +21,29 @@ export function parseShardIndex(text: string | BytesLike): ShardIndex {
   const json = jsonReader(bytes, "the index of a sharded model", 0, 1);
   const files = new Map<string, string>();
   const metadata = new Map<string, string>();
-  let mapped = false;
+  const keys = new Set<string>();
+  /** That `name` is not in `known`; two of it would be one that wins. */
+  const once = (known: { has(name: string): boolean }, name: string, code: ErrorCode): void => {
+    if (known.has(name)) throw json.error(code, "is there twice");
+  };
   json.object((key) => {
+    if (key === "weight_map" || key === "metadata") once(keys, key, "invalid-header");
+    keys.add(key);
     if (key === "weight_map") {
-      if (mapped) throw json.error("invalid-header", "is there twice");
-      mapped = true;
       json.object((name) => {
-        if (files.has(name)) throw json.error("duplicate-name", "is there twice");
+        once(files, name, "duplicate-name");
         files.set(name, checkFileName(json.string()));
       });
     } else if (key === "metadata" && json.next() !== NULL) {
       json.object((name) => {
+        once(metadata, name, "duplicate-name");
         const isText = json.next() === QUOTE;
         const value = isText ? json.string() : json.skip();
         if (isText || !/^[[{]/.test(value)) metadata.set(name, value);
       });
     } else json.skip();
   });
-  if (!mapped) throw json.error("invalid-header", "there is no weight_map");
+  if (!keys.has("weight_map")) throw json.error("invalid-header", "there is no weight_map");
   return { files, metadata };
 }
 

@@ -20,7 +20,8 @@ export async function updateSafetensorsMetadata(
   const [opened, header] = await openHeader(source);
   const { tensors, dataOffset, size } = header;
   try {
-    const texts = typeof metadata === "function" ? metadata(new Map(header.metadata)) : metadata;
+    const texts =
+      typeof metadata === "function" ? await metadata(new Map(header.metadata)) : metadata;
     const head = encodeSafetensorsHeader(tensors, new Map(namedEntries(texts, "metadata")));
     await writeChunks(sink, {
       byteLength: head.length + size - dataOffset,

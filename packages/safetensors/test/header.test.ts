@@ -415,6 +415,35 @@ it("errors give the byte in the file, the name, and a line and no more", async (
   expect(error.message.length).toBeLessThan(400);
 });
 
+it("errors between tensors blame none that is read already", async () => {
+  const usual = entry("a", "U8", [1], 0, 1);
+  for (const rest of ["x", ",x", `,${usual.replace('"dtype"', '"dtype" x')}`, "]"]) {
+    const { details, message } = await expectError(
+      () => parse(`{"__metadata__":{"k":"v"},${usual}${rest}}`),
+      { code: "invalid-header" },
+    );
+    expect(details.offset).toBeGreaterThan(80);
+    expect(details.name ?? "a").toBe("a");
+    expect(message).not.toContain("__metadata__");
+  }
+});
+
+it("errors of offsets tell what was expected and what is there", async () => {
+  const first = entry("a", "U8", [2], 0, 2);
+  const faults: [string, number, number][] = [
+    [entry("b", "U8", [1], 3, 4), 2, 3],
+    [entry("b", "U8", [1], 1, 2), 2, 1],
+    [entry("b", "U8", [1], 2, 1), 2, 1],
+    [entry("b", "I16", [3], 2, 3), 6, 1],
+  ];
+  for (const [second, expected, actual] of faults) {
+    const { details } = await expectError(() => parse(`{${first},${second}}`), {
+      code: "invalid-offsets",
+    });
+    expect(details).toMatchObject({ name: "b", expected, actual });
+  }
+});
+
 describe("the length of a header", () => {
   const withLength = (length: bigint, ...rest: number[]) => {
     const file = new Uint8Array(8 + rest.length);

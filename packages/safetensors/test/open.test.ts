@@ -425,6 +425,20 @@ describe("updateSafetensorsMetadata", () => {
     );
   });
 
+  it("waits for a function that answers later, and refuses one that gives nothing", async () => {
+    const sink = new MemorySink();
+    const later = async (old: Map<string, string>) => old.set("step", "3");
+    await updateSafetensorsMetadata(file, sink, later as never);
+    expect([...decodeSafetensors(sink.bytes ?? new Uint8Array()).metadata]).toEqual(
+      [...Object.entries(metadata), ["step", "3"]].sort(),
+    );
+    const nothing = (old: Map<string, string>) => void old.set("step", "3");
+    await expectError(() => updateSafetensorsMetadata(file, new MemorySink(), nothing as never), {
+      code: "invalid-argument",
+      names: ["metadata"],
+    });
+  });
+
   it("writes nothing when the metadata or the file is bad", async () => {
     const sink = new MemorySink();
     await expectError(() => updateSafetensorsMetadata(file, sink, { a: 1 as never }), {
