@@ -24,10 +24,6 @@ def nothing():
     pass
 
 
-def bare(**_):
-    return nothing, nothing
-
-
 def safetensors_load(path):
     return lambda: load_file(path), nothing
 

@@ -18,33 +18,33 @@ function nodeOf(major) {
 }
 
 /** A job in Node: `fresh` starts a process for each run; `major` asks for another version. */
-export function node(job, args = {}, { fresh = false, major, env = {} } = {}) {
+export function node(job, args = {}, { fresh = false, major } = {}) {
   return {
     fresh,
     start: () =>
-      start(
-        major === undefined ? process.execPath : nodeOf(major),
-        ["--expose-gc", here("child.mjs"), job, JSON.stringify(args)],
-        env,
-      ),
+      start(major === undefined ? process.execPath : nodeOf(major), [
+        "--expose-gc",
+        here("child.mjs"),
+        job,
+        JSON.stringify(args),
+      ]),
   };
 }
 
 /** A job in Python with NumPy, undefined where `npm run interop` has not made that environment. */
-export function numpy(job, args = {}, { fresh = false, hugePages = false } = {}) {
+export function numpy(job, args = {}, { fresh = false } = {}) {
   if (!existsSync(python)) return undefined;
-  // NumPy asks for huge pages, Node does not: unless said otherwise, no side gets them.
-  const env = { NUMPY_MADVISE_HUGEPAGE: hugePages ? "1" : "0" };
   return {
     fresh,
-    start: () => start(python, ["-P", here("child.py"), job, JSON.stringify(args)], env),
+    start: () => start(python, ["-P", here("child.py"), job, JSON.stringify(args)]),
   };
 }
 
-async function start(command, args, env) {
+async function start(command, args) {
   const child = spawn(command, args, {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, ...env },
+    // NumPy asks for huge pages, Node does not: no side gets them.
+    env: { ...process.env, NUMPY_MADVISE_HUGEPAGE: "0" },
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const answer = async () => {

@@ -1,4 +1,4 @@
-// How figures are shown: as lines for --check and as the tables of RESULTS.md.
+// Judges figures by their targets, and makes the tables of RESULTS.md.
 import { digits, median, quantile } from "./numbers.mjs";
 
 /** Each target with what was measured: `missed` when a part is over its limit, `skipped` when one could not be measured. */

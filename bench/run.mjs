@@ -60,7 +60,7 @@ try {
     if (options.only === undefined) {
       const found = {
         ...(await excessReads(mkdtempSync(join(root, "reads-")))),
-        ...gzippedSizes(),
+        ...(await gzippedSizes()),
       };
       for (const [part, value] of Object.entries(found)) record(part, value);
       if (!options.quick) linear = await growth(mkdtempSync(join(root, "linear-")), plan);

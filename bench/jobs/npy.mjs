@@ -19,10 +19,10 @@ export function write({ path, out }) {
   };
 }
 
-/** Of a file in Fortran order or of big-endian numbers, both into memory of its own; of any other with `copy`. */
-export function decode({ path, copy = false }) {
+/** Of a file in Fortran order or of big-endian numbers, both into memory of its own. */
+export function decode({ path }) {
   const bytes = new Uint8Array(readFileSync(path));
-  return { run: () => decodeNpy(bytes, { copy }) };
+  return { run: () => decodeNpy(bytes) };
 }
 
 /** The way of browsers. */

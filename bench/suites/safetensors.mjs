@@ -4,20 +4,28 @@ import { node, numpy } from "../contestants.mjs";
 import { plainSafetensorsFile, safetensorsFile, safetensorsHeader } from "../data.mjs";
 import { median } from "../numbers.mjs";
 
+const peakOf = (runs) => median(runs.map(({ peak }) => peak));
+
 export default (scale) => {
   const payload = scale * 2 ** 30;
   const small = Math.round(scale * 32_768);
   const tensors = Math.round(scale * 100_000);
   const count = 64;
   const elements = (scale * 2 ** 28) / 4 / count;
+  const model = async (folder) => {
+    const path = join(folder, "model.safetensors");
+    await safetensorsFile(path, payload);
+    return { path };
+  };
+  const manySmall = async (folder) => {
+    const path = join(folder, "small.safetensors");
+    await plainSafetensorsFile(path, tensors, 16);
+    return { path };
+  };
   return [
     {
       title: "safetensors: load all of 1 GiB, fresh processes",
-      async prepare(folder) {
-        const path = join(folder, "model.safetensors");
-        await safetensorsFile(path, payload);
-        return { path };
-      },
+      prepare: model,
       contestants: ({ path }) => ({
         tensorjar: node("safetensors/load", { path }, { fresh: true }),
         "raw read": node("raw/read", { path }, { fresh: true }),
@@ -29,18 +37,12 @@ export default (scale) => {
         { part: "2", by: "Python" },
       ],
       figures: (samples) => ({
-        3: ((peak) => ((peak("tensorjar") - peak("bare Node")) * 1024) / payload)((name) =>
-          median(samples[name].map((sample) => sample.peak)),
-        ),
+        3: ((peakOf(samples.tensorjar) - peakOf(samples["bare Node"])) * 1024) / payload,
       }),
     },
     {
       title: "safetensors: load all of 1 GiB, warm processes",
-      async prepare(folder) {
-        const path = join(folder, "model.safetensors");
-        await safetensorsFile(path, payload);
-        return { path };
-      },
+      prepare: model,
       contestants: ({ path }) => ({
         tensorjar: node("safetensors/load", { path }),
         "raw read": node("raw/read", { path }),
@@ -50,11 +52,7 @@ export default (scale) => {
     },
     {
       title: "safetensors: one tensor of 1 MiB out of 1 GiB, first call of fresh processes",
-      async prepare(folder) {
-        const path = join(folder, "model.safetensors");
-        await safetensorsFile(path, payload);
-        return { path, name: "one" };
-      },
+      prepare: async (folder) => ({ ...(await model(folder)), name: "one" }),
       contestants: (args) => ({
         tensorjar: node("safetensors/one", args, { fresh: true }),
         Python: numpy("safetensors_one", args, { fresh: true }),
@@ -64,11 +62,7 @@ export default (scale) => {
     },
     {
       title: "safetensors: write 1 GiB, durable",
-      async prepare(folder) {
-        const path = join(folder, "model.safetensors");
-        await safetensorsFile(path, payload);
-        return { path, out: (name) => join(folder, name) };
-      },
+      prepare: async (folder) => ({ ...(await model(folder)), out: (name) => join(folder, name) }),
       contestants: ({ path, out }) => ({
         tensorjar: node("safetensors/write", { path, out: out("a") }),
         "raw write": node("raw/write", { path, out: out("b") }),
@@ -117,11 +111,7 @@ export default (scale) => {
     },
     {
       title: "safetensors against peers: 100,000 tensors, views of bytes",
-      async prepare(folder) {
-        const path = join(folder, "small.safetensors");
-        await plainSafetensorsFile(path, tensors, 16);
-        return { path };
-      },
+      prepare: manySmall,
       contestants: (args) => ({
         tensorjar: node("safetensors/decode", args),
         "@jax-js/loaders": node("peers/jaxParse", args),
@@ -131,11 +121,7 @@ export default (scale) => {
     },
     {
       title: "safetensors against peers: header of 100,000 tensors over HTTP, answered from memory",
-      async prepare(folder) {
-        const path = join(folder, "small.safetensors");
-        await plainSafetensorsFile(path, tensors, 16);
-        return { path };
-      },
+      prepare: manySmall,
       contestants: (args) => ({
         tensorjar: node("peers/ourHubHeader", args),
         "@huggingface/hub": node("peers/hubHeader", args),
