@@ -5,6 +5,11 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { packAll, run } from "./pack.mjs";
 
+// What these bring along.
+const npz = ["@tensorjar/core", "@tensorjar/npy", "fflate"];
+const checkpoint = [...npz, "@tensorjar/npz", "@tensorjar/safetensors", "@tensorjar/tree"];
+const facade = ["@tensorjar/checkpoint", ...checkpoint];
+
 /** What each package brings along, and one expression that must hold with its exports in `x`. */
 const table = {
   "@tensorjar/core": { brings: [], call: "x.tensor([1, 2]).dtype === 'float64'" },
@@ -13,7 +18,7 @@ const table = {
     call: "x.decodeNpy(x.encodeNpy(x.tensor(Float32Array.of(7)))).data[0] === 7",
   },
   "@tensorjar/npz": {
-    brings: ["@tensorjar/core", "@tensorjar/npy", "fflate"],
+    brings: npz,
     call: "x.decodeNpz(x.encodeNpz({ a: x.tensor(Float32Array.of(7)) }, { compression: 'deflate' })).get('a').data[0] === 7",
   },
   "@tensorjar/safetensors": {
@@ -25,44 +30,27 @@ const table = {
     call: "[...x.flattenTree({ a: [Float32Array.of(7)] }).keys()][0] === 'a.0'",
   },
   "@tensorjar/checkpoint": {
-    brings: [
-      "@tensorjar/core",
-      "@tensorjar/npy",
-      "@tensorjar/npz",
-      "@tensorjar/safetensors",
-      "@tensorjar/tree",
-      "fflate",
-    ],
+    brings: checkpoint,
     call: "x.takeSnapshot({ params: { a: Float32Array.of(7) }, optimizers: {}, step: 3 }).step === 3",
   },
   tensorjar: {
-    brings: [
-      "@tensorjar/checkpoint",
-      "@tensorjar/core",
-      "@tensorjar/npy",
-      "@tensorjar/npz",
-      "@tensorjar/safetensors",
-      "@tensorjar/tree",
-      "fflate",
-    ],
+    brings: facade,
     call: "(await x.load(x.encodeSafetensors({ a: x.tensor(Float32Array.of(7)) }))).tensors.get('a').data[0] === 7",
   },
-};
-
-const ours = table.tensorjar.brings;
-table["@tensorjar/cli"] = {
-  brings: ["tensorjar", ...ours, "cli-progress", "cli-table3", "commander", "picocolors"],
-  // what the terminal libraries are made of
-  beneath: [
-    "@colors/colors",
-    "ansi-regex",
-    "emoji-regex",
-    "is-fullwidth-code-point",
-    "string-width",
-    "strip-ansi",
-  ],
-  program: `import { execFileSync } from "node:child_process";
+  "@tensorjar/cli": {
+    brings: ["tensorjar", ...facade, "cli-progress", "cli-table3", "commander", "picocolors"],
+    // what the terminal libraries are made of
+    beneath: [
+      "@colors/colors",
+      "ansi-regex",
+      "emoji-regex",
+      "is-fullwidth-code-point",
+      "string-width",
+      "strip-ansi",
+    ],
+    program: `import { execFileSync } from "node:child_process";
 if (!/inspect/.test(execFileSync("npx", ["--no-install", "tensorjar", "--help"], { encoding: "utf8" }))) throw new Error("no help");`,
+  },
 };
 
 const tarballs = packAll();

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
-import * as convert from "@tensorjar/core";
+import * as core from "@tensorjar/core";
 import { describe, expect, test } from "vitest";
 
 const packages = new URL("../../packages/", import.meta.url);
 
 /** Who may use whom: nothing points left. */
-const order = ["core", "npy", "npz", "safetensors", "tree", "checkpoint", "tensorjar", "cli"];
 const uses: Record<string, readonly string[]> = {
   core: [],
   npy: ["core"],
@@ -18,7 +17,7 @@ const uses: Record<string, readonly string[]> = {
 };
 const codecs = ["npy", "npz", "safetensors"];
 const conversions = new Set(
-  Object.keys(convert).filter((name) => /^(to(Float|Nested)|cast$|asFloat16)/.test(name)),
+  Object.keys(core).filter((name) => /^(to(Float|Nested)|cast$|asFloat16)/.test(name)),
 );
 
 interface Import {
@@ -45,14 +44,11 @@ describe.each(readdirSync(packages))("%s", (name) => {
   });
 
   test("uses only packages to its left", () => {
-    expect(order).toContain(name);
-    const used = new Set(
-      external
-        .map(({ from }) => /^@tensorjar\/(\w+)|^tensorjar$/.exec(from))
-        .filter((m) => m)
-        .map((m) => m?.[1] ?? "tensorjar"),
-    );
-    expect(uses[name]).toEqual(expect.arrayContaining([...used]));
+    const used = external.flatMap(({ from }) => {
+      const found = /^@tensorjar\/(\w+)|^tensorjar$/.exec(from);
+      return found ? [found[1] ?? "tensorjar"] : [];
+    });
+    expect(uses[name]).toEqual(expect.arrayContaining(used));
   });
 
   if (name !== "cli")
