@@ -96,7 +96,7 @@ function readEndRecord(window: Uint8Array, at: number, start: number): Directory
       signature64 !== zip64EndSignature ||
       at64 + 12 + length64 !== locator
     )
-      return `the zip64 locator at ${start + locator} points at offset ${end}, where no zip64 end record stands that ends before it`;
+      return `the zip64 locator at ${start + locator} points at offset ${end}, where no zip64 record ends before it`;
     values = fields(window, at64 + 16, 4, 4, 8, 8, 8, 8);
     if (locatorDisk !== 0 || disks > 1) values[0] = 1;
     else if (

@@ -114,7 +114,7 @@ function npzFile(
         if (entry.size < magicLength) return undefined;
         if (!isArray(await prefix(from, entry, magicLength))) return undefined;
       }
-      take(entry);
+      budget(options)(entry); // the total is known when its turn comes
       return arrayOf(from, entry, signal);
     };
 
@@ -137,6 +137,7 @@ function npzFile(
       for (const { entry, array } of members) {
         signal?.throwIfAborted();
         const value = await array();
+        if (value !== undefined) take(entry);
         loaded += entry.size;
         onProgress?.({ loaded, total, name: entry.key });
         if (value !== undefined) yield [entry.key, value];

@@ -501,6 +501,33 @@ describe("limits", () => {
     expect((await small.header("a")).shape).toEqual([1000]);
   });
 
+  test("maxInflatedBytes names the member that passes it, also where a later one is read ahead", async () => {
+    const numbers = (count: number) => float32(new Array<number>(count).fill(1));
+    const sizes = { small: 100, large: 100_000, larger: 120_000 };
+    for (const compression of ["stored", "deflate"] as const) {
+      const arrays = Object.entries(sizes).map(([name, count]) => [name, numbers(count)] as const);
+      const bytes = encodeNpz(arrays, { compression });
+      for (const [maxInflatedBytes, culprit, before] of [
+        [500, "small", []],
+        [400_600, "large", ["small"]],
+        [880_000, "larger", ["small", "large"]],
+      ] as const) {
+        const wanted = {
+          code: "limit-exceeded",
+          names: [`"${culprit}.npy"`, `${maxInflatedBytes}`],
+        };
+        await expectError(() => decodeNpz(bytes, { maxInflatedBytes }), wanted);
+        const file = await openNpz(bytes, { maxInflatedBytes });
+        const read: string[] = [];
+        await expectError(async () => {
+          for await (const [name] of file.entries()) read.push(name);
+        }, wanted);
+        expect(read).toEqual(before);
+        await expectError(() => file.getAll(Object.keys(sizes), { concurrency: 1 }), wanted);
+      }
+    }
+  });
+
   test("values that no option has are refused", async () => {
     for (const maxInflatedBytes of [-1, Number.NaN]) {
       await expectError(() => decodeNpz(deflated, { maxInflatedBytes }), {
