@@ -78,6 +78,8 @@ export function headerBytes(
   let begin = 0;
   for (const { name, dtype, shape, bytes } of tensors) {
     const end = begin + bytes;
+    if (end > Number.MAX_SAFE_INTEGER)
+      throw tensorError("invalid-shape", name, "ends past byte 2^53-1");
     if (name === "__metadata__") {
       throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
     }

@@ -3,6 +3,8 @@ import {
   allocate,
   checkTensor,
   classTag,
+  describe,
+  isBytesLike,
   shapeText,
   tensorBytes,
   toBytes,
@@ -39,7 +41,8 @@ export function safetensorsChunks(
 }
 
 /**
- * Writes a safetensors file to `sink` and closes it; on any failure the sink is aborted.
+ * Writes a safetensors file to `sink` and closes it. What is refused before the first byte leaves the sink alone; on
+ * any later failure it is aborted.
  * Rejects as {@link safetensorsChunks} throws, and with what the sink throws.
  */
 export async function writeSafetensors(
@@ -135,19 +138,20 @@ async function* produced(
   }
   let given = 0;
   for await (const piece of data) {
+    if (!isBytesLike(piece)) throw wrongBytes(name, expected, describe(piece), piece);
     const bytes = toBytes(piece);
     given += bytes.length;
-    if (given > expected) throw wrongLength(name, expected, `${given} or more`, given);
+    if (given > expected) throw wrongBytes(name, expected, `${given} or more`, given);
     yield bytes;
   }
-  if (given < expected) throw wrongLength(name, expected, `${given}`, given);
+  if (given < expected) throw wrongBytes(name, expected, `${given}`, given);
 }
 
 function isAsyncIterable(data: object): data is AsyncIterable<Uint8Array> {
   return Symbol.asyncIterator in Object(data); // a producer may give anything
 }
 
-function wrongLength(name: string, expected: number, text: string, actual: number): TensorjarError {
+function wrongBytes(name: string, expected: number, text: string, actual: unknown): TensorjarError {
   return tensorError(
     "invalid-argument",
     name,

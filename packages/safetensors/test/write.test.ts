@@ -208,6 +208,23 @@ describe("refused before a byte is written:", () => {
       "invalid-dtype",
     ],
     [
+      "data of more than 2^53-1 bytes in all",
+      () =>
+        safetensorsChunks(
+          ["u", "v", "w"].map(
+            (name): TensorProducer => ({
+              name,
+              dtype: "uint8",
+              shape: [2 ** 52],
+              data: () => one,
+            }),
+          ),
+        ),
+      "invalid-shape",
+      '"v"',
+      "2\\^53",
+    ],
+    [
       "a producer without a name",
       () => safetensorsChunks([{ dtype: "uint8", shape: [1], data: () => one } as never]),
       "invalid-argument",
@@ -360,6 +377,8 @@ describe("producers", () => {
         yield "x";
       } as never),
       "invalid-argument",
+      '"w"',
+      '"x"',
     ],
   ];
   it.each(wrong)("that give %s abort the sink", async (_, producer, code, ...names) => {
@@ -371,6 +390,14 @@ describe("producers", () => {
     });
     expect(sink.bytes).toBeUndefined();
     expect(sink.aborted).toBe(error);
+  });
+
+  it("that are announced wrongly leave the sink alone", async () => {
+    const sink = new MemorySink();
+    await expectError(() => writeSafetensors(sink, [produce("w", () => values, [-1])]), {
+      code: "invalid-shape",
+    });
+    expect([sink.bytes, sink.aborted, sink.chunks]).toEqual([undefined, undefined, []]);
   });
 
   it("that fail abort the sink with their own error", async () => {
