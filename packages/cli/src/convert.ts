@@ -33,7 +33,12 @@ type Writer = (
 ) => Promise<void>;
 
 /** Copies every array of one file into another container; the target appears whole or not at all. */
-export async function convert(from: string, to: string, options: ConvertOptions): Promise<void> {
+export async function convert(
+  from: string,
+  to: string,
+  options: ConvertOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const container = /\.(safetensors|npz|npy)$/i.exec(to)?.[1]?.toLowerCase();
   const write = container === undefined ? undefined : writers[container];
   if (write === undefined) {
@@ -50,7 +55,7 @@ export async function convert(from: string, to: string, options: ConvertOptions)
       hint: "leave it out, or end the name in .npz",
     });
   }
-  const file = await openArrays(from);
+  const file = await openArrays(from, signal);
   let total = 0;
   try {
     refuseMembers(file, options.dropMembers);

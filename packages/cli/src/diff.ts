@@ -40,10 +40,11 @@ export async function diff(
   pathA: string,
   pathB: string,
   { json = false }: { json?: boolean },
+  signal: AbortSignal,
 ): Promise<boolean> {
-  const a = await openArrays(pathA);
+  const a = await openArrays(pathA, signal);
   try {
-    const b = await openArrays(pathB);
+    const b = await openArrays(pathB, signal);
     try {
       const differences = await compare(a, b);
       const metadata = differingKeys(a.metadata, b.metadata);

@@ -35,13 +35,14 @@ interface Unreadable {
 export async function inspect(
   path: string,
   { stats = false, json = false }: { stats?: boolean; json?: boolean },
+  signal: AbortSignal,
 ): Promise<void> {
-  const file = await openArrays(path);
+  const file = await openArrays(path, signal);
   try {
     const { infos, unreadable } = await infosOf(file);
     const bytes = infos.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const rows = stats ? await withStatistics(file, infos, bytes) : infos;
-    const checkpoint = await checkpointOf(file, path);
+    const checkpoint = await checkpointOf(file, path, signal);
     const { others } = file;
     if (json) {
       printJson({
@@ -119,13 +120,17 @@ async function withStatistics(
 }
 
 /** The state of a training run, when the file is a checkpoint of tensorjar or of the gsplat gem. */
-async function checkpointOf(file: ArrayFile, path: string): Promise<CheckpointSummary | undefined> {
+async function checkpointOf(
+  file: ArrayFile,
+  path: string,
+  signal: AbortSignal,
+): Promise<CheckpointSummary | undefined> {
   if (
     file.metadata.get("format") !== "tensorjar-checkpoint" &&
     !file.names.includes("checkpoint_version")
   )
     return undefined;
-  const source = await sourceOf(path);
+  const source = await sourceOf(path, signal);
   try {
     return await inspectCheckpoint(source);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { quote } from "@tensorjar/core/codec";
 import pc from "picocolors";
-import { fileSink, fileSource, open, TensorjarError, updateSafetensorsMetadata } from "tensorjar";
-import { shownPath } from "./source.js";
+import { fileSink, open, TensorjarError, updateSafetensorsMetadata } from "tensorjar";
+import { shownPath, sourceOf } from "./source.js";
 import { printable, printJson } from "./text.js";
 
 /** Prints the metadata of a file; with changes, rewrites a safetensors file's header and copies its data as it is. */
@@ -12,6 +12,7 @@ export async function metadata(
     unset = [],
     json = false,
   }: { set?: readonly [string, string][]; unset?: readonly string[]; json?: boolean },
+  signal: AbortSignal,
 ): Promise<void> {
   if (set.length > 0 || unset.length > 0) {
     if (/^https?:/i.test(path)) {
@@ -23,7 +24,7 @@ export async function metadata(
         },
       );
     }
-    const source = await fileSource(path);
+    const source = await sourceOf(path, signal);
     try {
       await updateSafetensorsMetadata(source, fileSink(path), (old) => changed(old, set, unset));
     } finally {

@@ -12,8 +12,14 @@ import { verify } from "./verify.js";
 /** 0: fine; 1: a difference, or a file that is bad or not there; 2: wrong use. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Runs one command line (without `node` and the program's name) and gives its exit code. */
-export async function run(args: readonly string[]): Promise<ExitCode> {
+/**
+ * Runs one command line (without `node` and the program's name) and gives its exit code. Once `signal` is aborted it
+ * rejects with its reason, and what is half written is gone.
+ */
+export async function run(
+  args: readonly string[],
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ExitCode> {
   let code: ExitCode = 0;
   const program = new Command("tensorjar")
     .description(
@@ -39,7 +45,7 @@ Exit codes: 0 fine, 1 a difference or a bad file, 2 wrong use.`,
     .option("--stats", "read the data too: min, max, mean, NaNs and a histogram of each tensor")
     .option(...json)
     .action(async (file: string, options: { stats?: boolean; json?: boolean }) => {
-      await inspect(file, options);
+      await inspect(file, options, signal);
     });
   program
     .command("convert")
@@ -53,7 +59,7 @@ Exit codes: 0 fine, 1 a difference or a bad file, 2 wrong use.`,
     .option("--drop-members", "leave out members of an .npz that are no arrays")
     .option(...json)
     .action(async (from: string, to: string, options: ConvertOptions) => {
-      await convert(from, to, options);
+      await convert(from, to, options, signal);
     });
   program
     .command("diff")
@@ -64,7 +70,7 @@ Exit codes: 0 fine, 1 a difference or a bad file, 2 wrong use.`,
     )
     .option(...json)
     .action(async (a: string, b: string, options: { json?: boolean }) => {
-      if (!(await diff(a, b, options))) code = 1;
+      if (!(await diff(a, b, options, signal))) code = 1;
     });
   program
     .command("verify")
@@ -74,7 +80,7 @@ Exit codes: 0 fine, 1 a difference or a bad file, 2 wrong use.`,
     )
     .option(...json)
     .action(async (path: string, options: { json?: boolean }) => {
-      if (!(await verify(path, options))) code = 1;
+      if (!(await verify(path, options, signal))) code = 1;
     });
   program
     .command("metadata")
@@ -90,7 +96,7 @@ Exit codes: 0 fine, 1 a difference or a bad file, 2 wrong use.`,
         file: string,
         options: { set?: [string, string][]; unset?: string[]; json?: boolean },
       ) => {
-        await metadata(file, options);
+        await metadata(file, options, signal);
       },
     );
 

@@ -13,9 +13,14 @@ import {
   type TensorFile,
 } from "tensorjar";
 
-/** The bytes behind a path or a URL, for functions that take no paths. */
-export function sourceOf(path: string): Promise<ByteSource> {
-  return /^https?:/i.test(path) ? httpSource(path) : fileSource(path);
+/** The bytes behind a path or a URL, for functions that take no paths; reading them rejects once `signal` is aborted. */
+export async function sourceOf(path: string, signal: AbortSignal): Promise<ByteSource> {
+  const source = await (/^https?:/i.test(path) ? httpSource(path, { signal }) : fileSource(path));
+  return {
+    size: source.size,
+    read: (offset, length, options) => source.read(offset, length, { signal, ...options }),
+    close: async () => source.close?.(),
+  };
 }
 
 /** A path, or a URL without passwords and signatures. */
@@ -48,12 +53,17 @@ export interface OtherMember {
   bytes(): Promise<Uint8Array>;
 }
 
-/** Opens a file by its content, with every kind of array that `.npy` and `.npz` hold. */
-export async function openArrays(path: string): Promise<ArrayFile> {
+/** Opens a file by its content, to be read until `signal` is aborted, with every kind of array that `.npy` and `.npz` hold. */
+export async function openArrays(path: string, signal: AbortSignal): Promise<ArrayFile> {
   const file = await open(path);
-  if (file.format !== "npy" && file.format !== "npz") return withoutMembers(file);
+  if (file.format !== "npy" && file.format !== "npz")
+    return withoutMembers({
+      ...file,
+      get: (name) => file.get(name, { signal }),
+      chunks: (name) => file.chunks(name, { signal }),
+    });
   await file.close();
-  const source = sourceOf(path);
+  const source = sourceOf(path, signal);
   return file.format === "npy"
     ? withoutMembers(await openNpy(source))
     : withMembers(await openNpz(source));

@@ -14,11 +14,15 @@ interface Verdict {
 }
 
 /** Reads a file to its last byte, with every checksum it has; a folder: each of its files. Whether all are good. */
-export async function verify(path: string, { json = false }: { json?: boolean }): Promise<boolean> {
+export async function verify(
+  path: string,
+  { json = false }: { json?: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
   const verdicts: (Verdict & { readonly path: string })[] = [];
   for (const file of await filesOf(path)) {
     const shown = shownPath(file);
-    const verdict = { path: shown, ...(await verdictOf(file)) };
+    const verdict = { path: shown, ...(await verdictOf(file, signal)) };
     verdicts.push(verdict);
     if (json) continue;
     const { ok, what = "", code = "", message = "" } = verdict;
@@ -49,12 +53,12 @@ async function filesOf(path: string): Promise<string[]> {
   );
 }
 
-async function verdictOf(path: string): Promise<Verdict> {
+async function verdictOf(path: string, signal: AbortSignal): Promise<Verdict> {
   try {
-    const file = await openArrays(path);
+    const file = await openArrays(path, signal);
     try {
       const what = isCheckpoint(file)
-        ? await verifiedCheckpoint(path)
+        ? await verifiedCheckpoint(path, signal)
         : `${file.format}, ${countText(file.names.length, "tensor")}`;
       await readAll(file, isCheckpoint(file) ? [] : file.names);
       return { ok: true, what: what + othersText(file.others) };
@@ -74,8 +78,8 @@ function isCheckpoint(file: ArrayFile): boolean {
   );
 }
 
-async function verifiedCheckpoint(path: string): Promise<string> {
-  const source = await sourceOf(path);
+async function verifiedCheckpoint(path: string, signal: AbortSignal): Promise<string> {
+  const source = await sourceOf(path, signal);
   try {
     const { step, params } = await verifyCheckpoint(source);
     return `checkpoint at step ${step}, ${countText(params.size, "parameter")}`;

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import {
 } from "tensorjar";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outliveReader } from "../src/closed-pipe.js";
+import { interruptible } from "../src/interrupt.js";
 import { run } from "../src/program.js";
 
 let folder = "";
@@ -328,6 +330,51 @@ test("no error tells someone at a shell to call a function", async () => {
 test.skipIf(process.platform === "win32")("what is no file is to be saved to one", async () => {
   expect(await run(["inspect", "/dev/null"])).toBe(1);
   expect(err.join("\n")).toMatch(/save it to a file, and name that$/);
+});
+
+test("an interrupted command takes back what it wrote, and rejects with the reason", async () => {
+  await save(at("a.safetensors"), { x: zeros([64, 64]) });
+  await save(at("a.npz"), { x: zeros([64, 64]) });
+  const before = (await readdir(folder)).sort();
+  const stop = AbortSignal.abort("stop");
+  for (const name of ["a.safetensors", "a.npz"])
+    for (const args of [
+      ["convert", at(name), at("b.safetensors"), "--drop-metadata"],
+      ["convert", at(name), at("b.npz"), "--drop-metadata"],
+      ["convert", at(name), at("b.npy"), "--drop-metadata"],
+      ["diff", at(name), at(name)],
+      ["verify", at(name)],
+      ["inspect", at(name), "--stats"],
+    ])
+      await expect(run(args, stop), args.join(" ")).rejects.toBe("stop");
+  const change = ["metadata", at("a.safetensors"), "--set", "a=b"];
+  await expect(run(change, stop)).rejects.toBe("stop");
+  expect((await readdir(folder)).sort()).toEqual(before);
+  expect((await load(at("a.safetensors"))).metadata.has("a")).toBe(false);
+});
+
+test("a signal is obeyed when the work has ended, a second one at once", async () => {
+  const kill = vi.fn(() => true);
+  const target = Object.assign(new EventEmitter(), { kill, pid: 7 });
+  const work = interruptible(
+    (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+      }),
+    target,
+  );
+  expect(target.listenerCount("SIGTERM")).toBe(1);
+  target.emit("SIGINT", "SIGINT");
+  expect(kill).not.toHaveBeenCalled();
+  expect(["SIGINT", "SIGTERM"].map((name) => target.listenerCount(name))).toEqual([0, 0]);
+  expect(await work).toBe(1);
+  expect(kill.mock.calls).toEqual([[7, "SIGINT"]]);
+
+  const failure = new Error("failed");
+  await expect(interruptible(() => Promise.reject(failure), target)).rejects.toBe(failure);
+  expect(await interruptible(async () => 2, target)).toBe(2);
+  expect(target.listenerCount("SIGINT")).toBe(0);
+  expect(kill).toHaveBeenCalledTimes(1);
 });
 
 test("prints its version", async () => {
