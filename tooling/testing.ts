@@ -77,6 +77,38 @@ export function bytesOf(view: ArrayBufferView): Uint8Array {
   return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }
 
+/** Whether two arrays hold the same bytes; for those that are too large for `toEqual`, which explains itself. */
+export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
+  const [x, y] = [bytesOf(a), bytesOf(b)];
+  return x.length === y.length && x.every((byte, i) => byte === y[i]);
+}
+
+export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** All that comes, in its order. */
+export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+/** The bytes of all chunks; each is copied when it comes, as its memory may be used again. */
+export async function gather(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const copies: Uint8Array[] = [];
+  for await (const chunk of chunks) copies.push(chunk.slice());
+  return concat(...copies);
+}
+
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

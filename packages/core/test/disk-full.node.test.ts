@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileSink } from "@tensorjar/core/node";
 import { afterAll, describe, expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
-import { pattern, sameBytes } from "./fake-server.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
+import { pattern } from "./pattern.js";
 
 /** A disk of 2 MiB in memory, where this process may mount one. */
 function mountSmallDisk(): string | undefined {

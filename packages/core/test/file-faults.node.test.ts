@@ -1,9 +1,9 @@
 import type * as Files from "node:fs";
 import { fileSink, fileSource } from "@tensorjar/core/node";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
-import { pattern, sameBytes } from "./fake-server.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { temporaryFolder } from "./folder.node.js";
+import { pattern } from "./pattern.js";
 
 /** What the disk does wrong: the operation of that number fails; a write takes no more than so many bytes. */
 const disk = vi.hoisted(() => ({

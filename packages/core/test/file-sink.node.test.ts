@@ -3,10 +3,10 @@ import { pathToFileURL } from "node:url";
 import { writeChunks } from "@tensorjar/core/codec";
 import { type FileSinkOptions, fileSink } from "@tensorjar/core/node";
 import { describe, expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { deferred, turns } from "./deferred.js";
-import { pattern, sameBytes } from "./fake-server.js";
 import { temporaryFolder } from "./folder.node.js";
+import { pattern } from "./pattern.js";
 
 const folder = temporaryFolder();
 const bytes = pattern(3 << 20);

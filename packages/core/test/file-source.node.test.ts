@@ -5,10 +5,10 @@ import { pathToFileURL } from "node:url";
 import { readChunks } from "@tensorjar/core";
 import { fileSource } from "@tensorjar/core/node";
 import { describe, expect, test, vi } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { deferred, turns } from "./deferred.js";
-import { pattern, sameBytes } from "./fake-server.js";
 import { temporaryFolder } from "./folder.node.js";
+import { pattern } from "./pattern.js";
 
 const folder = temporaryFolder();
 const bytes = pattern(10_000);

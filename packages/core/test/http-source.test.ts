@@ -2,17 +2,10 @@ import { type ByteSource, httpSource } from "@tensorjar/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { startCaseServer } from "../../../tooling/case-server.js";
 import { type Case, loadCases } from "../../../tooling/cases.js";
-import { expectError } from "../../../tooling/testing.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { turns } from "./deferred.js";
-import {
-  broken,
-  type FakeServer,
-  fakeServer,
-  pattern,
-  plain,
-  reply,
-  sameBytes,
-} from "./fake-server.js";
+import { broken, type FakeServer, fakeServer, plain, reply } from "./fake-server.js";
+import { pattern } from "./pattern.js";
 
 const url = "https://host.example/model.bin";
 const bytes = pattern(200_000);

@@ -1,16 +1,10 @@
 import { type ByteSource, bytesSource, type Progress, readChunks } from "@tensorjar/core";
 import { describe, expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { collect, expectError, sameBytes } from "../../../tooling/testing.js";
 import { deferred, turns } from "./deferred.js";
-import { pattern, sameBytes } from "./fake-server.js";
+import { pattern } from "./pattern.js";
 
 const bytes = pattern(20 << 20);
-
-async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return all;
-}
 
 /** A source whose reads the test answers. */
 function heldSource(): { source: ByteSource; answers: (() => void)[]; starts: number[] } {

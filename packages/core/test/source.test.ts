@@ -1,9 +1,9 @@
 import { type ByteSource, blobSource, bytesSource } from "@tensorjar/core";
 import { toSource } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { deferred } from "./deferred.js";
-import { pattern, sameBytes } from "./fake-server.js";
+import { pattern } from "./pattern.js";
 
 const bytes = pattern(200);
 

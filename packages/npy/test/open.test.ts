@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { collect, expectError } from "../../../tooling/testing.js";
 import {
   type ByteSource,
   bytesSource,
@@ -38,12 +38,6 @@ const fortran = (shape: readonly number[], itemSize: number, data: Uint8Array) =
   npyFile(`{'descr': '>u${itemSize}', 'fortran_order': True, 'shape': (${shape.join(", ")}), }`, {
     data,
   });
-
-async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
 
 describe("opening", () => {
   test("reads the header only, in two reads, and the array in one", async () => {
@@ -141,12 +135,12 @@ describe("rows", () => {
     const text = "{'descr': '>u2', 'fortran_order': False, 'shape': (3,), }";
     const npy = await openNpy(npyFile(text, { data: Uint8Array.of(0, 1, 0, 2, 0, 3) }));
     expect(await npy.rows(1, 3)).toEqual(tensor(Uint16Array.of(2, 3)));
-    expect(await collected(npy.chunks(""))).toEqual([Uint8Array.of(1, 0, 2, 0, 3, 0)]);
+    expect(await collect(npy.chunks(""))).toEqual([Uint8Array.of(1, 0, 2, 0, 3, 0)]);
   });
 
   test("come in batches, the last of what is left", async () => {
     const npy = await openNpy(file);
-    const batches = await collected(npy.rowBatches(4));
+    const batches = await collect(npy.rowBatches(4));
     expect(batches.map(({ shape }) => shape)).toEqual([
       [4, 4],
       [4, 4],
@@ -176,7 +170,7 @@ describe("rows", () => {
     const bytes = fortran([2, 3], 1, Uint8Array.of(0, 3, 1, 4, 2, 5));
     const columns = await openNpy(bytes);
     await expectError(() => columns.rows(0, 1), { code: "unsupported", names: ["reverse-shape"] });
-    await expectError(() => collected(columns.rowBatches(1)), { code: "unsupported" });
+    await expectError(() => collect(columns.rowBatches(1)), { code: "unsupported" });
     const reversed = await openNpy(bytes, { fortranOrder: "reverse-shape" });
     expect(await reversed.rows(1, 2)).toEqual(tensor(Uint8Array.of(1, 4), [1, 2]));
   });
@@ -191,11 +185,11 @@ describe("chunks", () => {
   test("are the data in C order, little-endian", async () => {
     const data = Uint8Array.of(0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6);
     const npy = await openNpy(fortran([2, 3], 2, data));
-    expect(await collected(npy.chunks(""))).toEqual([
+    expect(await collect(npy.chunks(""))).toEqual([
       Uint8Array.of(1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0),
     ]);
     const reversed = await openNpy(fortran([2, 3], 2, data), { fortranOrder: "reverse-shape" });
-    expect(await collected(reversed.chunks(""))).toEqual([
+    expect(await collect(reversed.chunks(""))).toEqual([
       Uint8Array.of(1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0),
     ]);
   });
@@ -203,15 +197,15 @@ describe("chunks", () => {
   test("of a large array are bounded", async () => {
     const data = new Uint8Array((8 << 20) + 3).fill(7);
     const source = counted(encodeNpy(tensor(data)));
-    const sizes = (await collected((await openNpy(source)).chunks(""))).map(({ length }) => length);
+    const sizes = (await collect((await openNpy(source)).chunks(""))).map(({ length }) => length);
     expect(sizes).toEqual([8 << 20, 3]);
   });
 
   test("of nothing are none", async () => {
     const npy = await openNpy(encodeNpy(tensor(new Float32Array(), [0, 3])));
-    expect(await collected(npy.chunks(""))).toEqual([]);
+    expect(await collect(npy.chunks(""))).toEqual([]);
     const empty = await openNpy(fortran([2, 0], 1, new Uint8Array()));
-    expect(await collected(empty.chunks(""))).toEqual([]);
+    expect(await collect(empty.chunks(""))).toEqual([]);
   });
 });
 
@@ -219,14 +213,14 @@ describe("as a file of tensors", () => {
   test("there is one, without a name", async () => {
     const npy = await openNpy(file);
     const seen: unknown[] = [];
-    const entries = await collected(npy.entries(undefined, { onProgress: (p) => seen.push(p) }));
+    const entries = await collect(npy.entries(undefined, { onProgress: (p) => seen.push(p) }));
     expect(entries).toEqual([["", matrix]]);
     expect(seen).toEqual([{ loaded: 160, total: 160, name: "" }]);
     for (const use of [
       () => npy.info("a"),
       () => npy.get("a"),
-      () => collected(npy.chunks("a")),
-      () => collected(npy.entries(["a"])),
+      () => collect(npy.chunks("a")),
+      () => collect(npy.entries(["a"])),
     ]) {
       await expectError(use, { code: "not-found", names: ['"a"'] });
     }
@@ -244,9 +238,9 @@ describe("as a file of tensors", () => {
       (signal) => npy.get("", { signal }),
       (signal) => npy.read({ signal }),
       (signal) => npy.rows(0, 1, { signal }),
-      (signal) => collected(npy.rowBatches(1, { signal })),
-      (signal) => collected(npy.chunks("", { signal })),
-      (signal) => collected(npy.entries(undefined, { signal })),
+      (signal) => collect(npy.rowBatches(1, { signal })),
+      (signal) => collect(npy.chunks("", { signal })),
+      (signal) => collect(npy.entries(undefined, { signal })),
     ];
     for (const use of uses) {
       const controller = new AbortController();
