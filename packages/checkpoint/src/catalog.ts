@@ -1,6 +1,7 @@
 import { isTensorjarError, TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
+import { describe, quote } from "@tensorjar/core/codec";
 import type { CheckpointFormat } from "./format.js";
+import { mayPass } from "./patience.js";
 import type { CheckpointInfo } from "./retention.js";
 import type { Store, StoreEntry } from "./store.js";
 
@@ -38,21 +39,22 @@ export class Catalog {
   /** By step, the lowest first. Rejects with `not-this-format` where there are checkpoints, but of another container. */
   async files(): Promise<(StoreEntry & { readonly step: number })[]> {
     const { extension } = this.#format;
-    const files: (StoreEntry & { readonly step: number })[] = [];
+    // By step: pages of a bucket may list a file twice, which must not count twice in what stays.
+    const files = new Map<number, StoreEntry & { readonly step: number }>();
     let other: string | undefined;
-    for await (const entry of this.#store.list("step-")) {
+    for await (const entry of listIn(this.#store)) {
       const step = stepOf(entry.name, extension);
-      if (step !== undefined) files.push({ ...entry, step });
+      if (step !== undefined) files.set(step, { ...entry, step });
       else if (containers.some((ext) => stepOf(entry.name, ext) !== undefined)) other = entry.name;
     }
-    if (files.length === 0 && other !== undefined) {
+    if (files.size === 0 && other !== undefined) {
       throw new TensorjarError(
         "not-this-format",
         `the store has no checkpoint ending in ${extension}, but ${quote(other)}`,
         { name: other, expected: extension, hint: "open it with the `format` it was written in" },
       );
     }
-    return files.sort((a, b) => a.step - b.step);
+    return [...files.values()].sort((a, b) => a.step - b.step);
   }
 
   /** By step, the lowest first, with the metrics of those whose header is whole. */
@@ -78,21 +80,57 @@ export class Catalog {
     name: string,
     key: string,
   ): Promise<{ key: string; metrics: CheckpointInfo["metrics"] } | undefined> {
-    try {
-      const { metrics } = await this.#format.inspect(this.#store.open(name));
-      return { key, metrics };
-    } catch (error) {
-      if (isTensorjarError(error)) return undefined;
-      throw error;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { metrics } = await this.#format.inspect(this.#store.open(name));
+        return { key, metrics };
+      } catch (error) {
+        if (!isTensorjarError(error)) throw error;
+        if (!mayPass(error, attempt)) return undefined;
+      }
     }
   }
 
-  /** What was just written needs no reading. */
-  async wrote(info: CheckpointInfo): Promise<void> {
-    const now = await this.#store.stat(info.name);
-    if (now === undefined) return;
-    this.#read.set(info.name, { key: `${now.size} ${now.modified}`, metrics: info.metrics });
+  /** What was just written needs no reading. Resolves to the bytes that the store has of it, where it tells. */
+  async wrote(info: CheckpointInfo): Promise<number | undefined> {
+    const now = (await this.#store.stat(info.name)) ?? undefined;
+    if (now === undefined) return undefined;
+    if (now.size === info.size) {
+      this.#read.set(info.name, { key: `${now.size} ${now.modified}`, metrics: info.metrics });
+    }
+    return now.size;
   }
+}
+
+/** What a store lists. Throws `invalid-argument` for one that lists something else. */
+async function* listIn(store: Store): AsyncGenerator<StoreEntry, void, undefined> {
+  const given: unknown = store.list("step-");
+  if (!isIterable(given)) throw wrongList(`list of the store gave ${describe(given)}`);
+  for await (const entry of given) {
+    if (!isEntry(entry)) throw wrongList(`list of the store named ${describe(entry)}`);
+    yield entry;
+  }
+}
+
+function isIterable(value: unknown): value is AsyncIterable<unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    (Symbol.asyncIterator in value || Symbol.iterator in value)
+  );
+}
+
+function isEntry(entry: unknown): entry is StoreEntry {
+  return (
+    typeof entry === "object" && entry !== null && "name" in entry && typeof entry.name === "string"
+  );
+}
+
+function wrongList(message: string): TensorjarError {
+  return new TensorjarError("invalid-argument", message, {
+    name: "list",
+    hint: "it gives an async iterable of { name, size }: write it as async *list(prefix)",
+  });
 }
 
 export function metricsOf(metrics: CheckpointInfo["metrics"]): Pick<CheckpointInfo, "metrics"> {

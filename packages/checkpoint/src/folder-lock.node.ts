@@ -97,18 +97,24 @@ export async function lockFolder(
     show().catch(() => {}); // `check` tells
   }, beat);
   timer.unref();
+  const leave = (): void => {
+    clearInterval(timer);
+    ours.delete(file);
+  };
   return {
     async check() {
       try {
         await show();
       } catch (cause) {
-        if (errnoOf(cause) === "ENOENT") throw locked(name, "was taken over by another writer");
+        if (errnoOf(cause) === "ENOENT") {
+          leave();
+          throw locked(name, "was taken over by another writer");
+        }
         throw ioError(cause, path, "could not be written");
       }
     },
     async release() {
-      clearInterval(timer);
-      ours.delete(file);
+      leave();
       await withdraw();
     },
   };

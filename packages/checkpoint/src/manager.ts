@@ -1,5 +1,5 @@
-import { type Bytes, type Chunks, TensorjarError } from "@tensorjar/core";
-import { allocate, describe } from "@tensorjar/core/codec";
+import { type Bytes, type Chunks, isTensorjarError, TensorjarError } from "@tensorjar/core";
+import { allocate, describe, quote } from "@tensorjar/core/codec";
 import { watchAdapters } from "./adapters.js";
 import { Catalog, fileName, metricsOf } from "./catalog.js";
 import type { Checkpoints, CheckpointsOptions } from "./checkpoints.js";
@@ -146,15 +146,17 @@ class Manager implements Checkpoints {
     await this.#checkLock();
     const { step, metrics } = snapshot;
     const name = fileName(step, this.#format.extension);
-    const replaced = (await this.#store.stat(name)) !== undefined;
+    const replaced = Boolean(await this.#store.stat(name));
     const size = "byteLength" in file ? { size: file.byteLength } : {};
-    const counted = { bytes: 0 };
+    const counted = { bytes: 0, whole: false };
     await this.#store.put(
       name,
       this.#guarded("chunks" in file ? file.chunks : file, counted),
       size,
     );
-    this.#damaged.delete(name);
+    if (!counted.whole && counted.bytes !== size.size) {
+      throw this.#notStored(name, "was not taken to its end by the store");
+    }
     const info: CheckpointInfo = {
       step,
       name,
@@ -162,55 +164,77 @@ class Manager implements Checkpoints {
       ...metricsOf(metrics),
       ...(replaced ? { replaced } : {}),
     };
-    await this.#clean(info);
+    this.#damaged.delete(name);
+    await this.#settle(info);
     return info;
   }
 
   /** A writer that lost its lock must not commit. */
   async #checkLock(): Promise<void> {
+    const lock = this.#lock;
     try {
-      await this.#lock?.check?.();
+      await lock?.check?.();
     } catch (error) {
       this.#lock = undefined;
+      // A lock that was lost is another's. Otherwise it may still be held, and would be in the way of the next save.
+      if (!isTensorjarError(error, "locked")) await release(lock).catch(() => {});
       throw error;
     }
   }
 
   async *#guarded(
     chunks: AsyncIterable<Bytes>,
-    counted: { bytes: number },
+    counted: { bytes: number; whole: boolean },
   ): AsyncGenerator<Bytes, void, undefined> {
     for await (const chunk of chunks) {
       counted.bytes += chunk.length;
       yield chunk;
     }
     await this.#checkLock();
+    counted.whole = true;
   }
 
-  /** Deletes what need not stay. A failure does not undo the save: it is tried again after the next, and told by `flush`. */
-  async #clean(saved: CheckpointInfo): Promise<void> {
+  /** The error about a file that the store was given but does not have whole; whatever it has counts as damaged. */
+  #notStored(name: string, what: string): TensorjarError {
+    this.#damaged.add(name);
+    return new TensorjarError("io", `${quote(name)} ${what}`, {
+      name,
+      hint: "its `put` takes every chunk whole before it resolves",
+    });
+  }
+
+  /** Tidies up after a save. A failure of that does not undo the save: it is tried again after the next, and told by `flush`. */
+  async #settle(saved: CheckpointInfo): Promise<void> {
+    let stored: number | undefined;
     try {
-      await this.#catalog.wrote(saved);
-      const listed = await this.#catalog.infos();
-      const good = listed
-        .filter(({ info, readable }) => readable && !this.#damaged.has(info.name))
-        .map(({ info }) => info);
-      const kept = this.#keep(good);
-      if (typeof kept?.has !== "function") {
-        throw new TensorjarError("invalid-argument", `keep returned ${describe(kept)}`, {
-          name: "keep",
-          hint: "return the Set of the steps to keep",
-        });
-      }
-      const newest = good.at(-1)?.step;
-      for (const { step, name } of good) {
-        if (kept.has(step) || step === saved.step) continue;
-        if (step === newest || step === this.#restored) continue;
-        await this.#store.delete(name);
-      }
+      stored = await this.#catalog.wrote(saved);
+      if (stored === undefined || stored === saved.size) await this.#clean(saved);
       this.#uncleaned = undefined;
     } catch (error) {
       this.#uncleaned = error;
+    }
+    if (stored === undefined || stored === saved.size) return;
+    throw this.#notStored(saved.name, `was stored with ${stored} of its ${saved.size} bytes`);
+  }
+
+  /** Deletes what need not stay. */
+  async #clean(saved: CheckpointInfo): Promise<void> {
+    const listed = await this.#catalog.infos();
+    const good = listed
+      .filter(({ info, readable }) => readable && !this.#damaged.has(info.name))
+      .map(({ info }) => info);
+    const kept = this.#keep(good);
+    if (typeof kept?.has !== "function") {
+      throw new TensorjarError("invalid-argument", `keep returned ${describe(kept)}`, {
+        name: "keep",
+        hint: "return the Set of the steps to keep",
+      });
+    }
+    const newest = good.at(-1)?.step;
+    for (const { step, name } of good) {
+      if (kept.has(step) || step === saved.step) continue;
+      if (step === newest || step === this.#restored) continue;
+      await this.#store.delete(name);
     }
   }
 
@@ -298,6 +322,10 @@ class Manager implements Checkpoints {
     await this.#last;
     this.#failures.throwUnseen();
   }
+}
+
+async function release(lock: StoreLock | undefined): Promise<void> {
+  await lock?.release();
 }
 
 /** Throws `invalid-argument` for what lacks a method. */

@@ -3,6 +3,7 @@ import { describe, quote } from "@tensorjar/core/codec";
 import type { Catalog } from "./catalog.js";
 import type { CheckpointFormat, VerifyOptions } from "./format.js";
 import { checkStep, listed } from "./json.js";
+import { mayPass } from "./patience.js";
 import { byMetric, type CheckpointInfo, checkMode } from "./retention.js";
 import type { Snapshot } from "./snapshot.js";
 import type { Store } from "./store.js";
@@ -82,10 +83,6 @@ export async function findCheckpoint(
   }
 }
 
-/** Faults of the way to the file rather than of the file. */
-const transient = ["io", "http", "source-changed", "limit-exceeded"];
-const tries = 3;
-
 /** A checkpoint is passed over for what is in it, not because reading failed once. */
 async function loadPatiently(...args: Parameters<typeof load>): Promise<Snapshot> {
   for (let attempt = 1; ; attempt++) {
@@ -93,7 +90,7 @@ async function loadPatiently(...args: Parameters<typeof load>): Promise<Snapshot
       return await load(...args);
     } catch (cause) {
       const error = asError(cause, args[2]);
-      if (attempt === tries || !transient.includes(error.code)) throw error;
+      if (!mayPass(error, attempt)) throw error;
     }
   }
 }

@@ -8,6 +8,7 @@ import {
   openCheckpoints,
   type Store,
   safetensorsCheckpoint,
+  TensorjarError,
   takeSnapshot,
   tensor,
 } from "@tensorjar/checkpoint";
@@ -438,6 +439,24 @@ describe("recovery", () => {
     expect(found?.skipped.map(({ name, error }) => [name, error.code])).toEqual([[file(2), "io"]]);
   });
 
+  test("ranks by a metric what could not be read at once", async () => {
+    const inner = memoryStore();
+    const writer = openCheckpoints(inner);
+    for (const step of [1, 2]) {
+      await writer.save({ ...stateAt(step), metrics: { loss: step } });
+    }
+    let failures = 2;
+    const store: Store = {
+      ...inner,
+      async open(name) {
+        if (name === file(1) && failures-- > 0) throw new TensorjarError("io", "busy");
+        return inner.open(name);
+      },
+    };
+    const best = { best: "loss", mode: "min" } as const;
+    expect((await openCheckpoints(store).load(best))?.snapshot.step).toBe(1);
+  });
+
   test("refuses when none is whole, listing all", async () => {
     const store = memoryStore();
     const checkpoints = openCheckpoints(store);
@@ -564,6 +583,94 @@ describe("a store that fails at any operation", () => {
   });
 });
 
+describe("a store that breaks its word", () => {
+  test("and lists files twice has each counted once", async () => {
+    const inner = memoryStore();
+    const store: Store = {
+      ...inner,
+      async *list(prefix) {
+        for await (const entry of inner.list(prefix)) yield* [entry, entry];
+      },
+    };
+    const checkpoints = openCheckpoints(store, { keep: keepLatest(3) });
+    for (const step of [1, 2, 3, 4, 5]) await checkpoints.save(stateAt(step));
+    await checkpoints.flush();
+    expect(await names(inner)).toEqual([file(3), file(4), file(5)]);
+    expect((await checkpoints.list()).map(({ step }) => step)).toEqual([3, 4, 5]);
+  });
+
+  test("and lists no files is told so", async () => {
+    const lists: unknown[] = [
+      async () => [],
+      () => undefined,
+      () => [null],
+      () => ["step-000000000001.safetensors"],
+      () => [{ name: 1 }],
+    ];
+    for (const list of lists) {
+      const store = { ...memoryStore(), list } as Store;
+      const checkpoints = openCheckpoints(store);
+      const told = { code: "invalid-argument", names: ["list", "async \\*list"] } as const;
+      await expectError(() => checkpoints.list(), told);
+      await expectError(() => checkpoints.restore(stateAt(0)), told);
+      await checkpoints.save(stateAt(1));
+      await expectError(() => checkpoints.flush(), told);
+    }
+  });
+
+  test("and knows no file by null, or takes no more chunks than it needs, is served all the same", async () => {
+    const inner = memoryStore();
+    const store = {
+      ...inner,
+      stat: async (name: string) => (await inner.stat(name)) ?? null,
+      async put(name, chunks, options) {
+        const taken: Uint8Array[] = [];
+        let left = options?.size ?? 0;
+        for await (const chunk of chunks) {
+          taken.push(chunk.slice());
+          left -= chunk.length;
+          if (left === 0) break;
+        }
+        return inner.put(name, taken);
+      },
+    } as Store;
+    const checkpoints = openCheckpoints(store);
+    expect(await checkpoints.save(stateAt(1))).not.toHaveProperty("replaced");
+    expect(await restored(checkpoints)).toEqual({ step: 1, skipped: [] });
+  });
+
+  test("and keeps less than it was given fails the save, and loses none of those before", async () => {
+    const inner = memoryStore();
+    let short: "nothing" | "a part" | "a chunk" | undefined;
+    const store: Store = {
+      ...inner,
+      async put(name, chunks, options) {
+        if (short === undefined) return inner.put(name, chunks, options);
+        if (short === "nothing") return {};
+        const taken: Uint8Array[] = [];
+        for await (const chunk of chunks) {
+          taken.push(chunk.slice(0, -1));
+          if (short === "a chunk") break;
+        }
+        return inner.put(name, taken);
+      },
+    };
+    const checkpoints = openCheckpoints(store, { keep: keepLatest(1) });
+    await checkpoints.save(stateAt(1));
+    for (short of ["nothing", "a part", "a chunk"] as const) {
+      const error = await expectError(() => checkpoints.save(stateAt(2)), {
+        code: "io",
+        names: [file(2)],
+      });
+      expect(error.details.name).toBe(file(2));
+    }
+    expect((await restored(checkpoints)) as object).toMatchObject({ step: 1 });
+    short = undefined;
+    await checkpoints.save(stateAt(2));
+    expect(await names(inner)).toEqual([file(1), file(2)]); // 1 is what was restored
+  });
+});
+
 describe("two writers", () => {
   test("never write at the same time; who comes later is told, and goes on once the first is closed", async () => {
     const store = memoryStore();
@@ -595,5 +702,30 @@ describe("two writers", () => {
     lost = true;
     await expectError(() => checkpoints.save(stateAt(2)), { code: "locked" });
     expect(await names(inner)).toEqual([file(1)]);
+  });
+
+  test("keep no lock that could not be looked at from themselves", async () => {
+    const inner = memoryStore();
+    let faults = 0;
+    const store: Store = {
+      ...inner,
+      async lock(name) {
+        const lock = await inner.lock?.(name);
+        return {
+          release: async () => lock?.release(),
+          async check() {
+            if (faults-- > 0) throw new TensorjarError("io", "too many files are open");
+          },
+        };
+      },
+    };
+    const checkpoints = openCheckpoints(store);
+    await checkpoints.save(stateAt(1));
+    faults = 1;
+    await expectError(() => checkpoints.save(stateAt(2)), { code: "io" });
+    await checkpoints.save(stateAt(2));
+    await checkpoints.close();
+    await openCheckpoints(inner).save(stateAt(3));
+    expect(await names(inner)).toEqual([file(1), file(2), file(3)]);
   });
 });
