@@ -1,5 +1,10 @@
 /** What the suites of several packages share; runs in Node and in browsers. */
-import { isTensorjarError, type TensorjarError } from "@tensorjar/core";
+import {
+  type ByteSource,
+  bytesSource,
+  isTensorjarError,
+  type TensorjarError,
+} from "@tensorjar/core";
 import { expect } from "vitest";
 import type { ExpectedError } from "./cases.js";
 
@@ -122,6 +127,30 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 
 export async function sha256(bytes: Uint8Array): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", Uint8Array.from(bytes))));
+}
+
+/** A source over bytes that keeps what is asked of it. */
+export interface RecordingSource extends ByteSource {
+  readonly reads: [offset: number, length: number][];
+  /** How often it was closed. */
+  closed: number;
+}
+
+export function recordingSource(bytes: Uint8Array): RecordingSource {
+  const source = bytesSource(bytes);
+  const reads: [number, number][] = [];
+  return {
+    reads,
+    closed: 0,
+    size: source.size,
+    read(offset, length, options) {
+      reads.push([offset, length]);
+      return source.read(offset, length, options);
+    },
+    async close() {
+      this.closed++;
+    },
+  };
 }
 
 /** A seeded stream of pseudo-random numbers (splitmix32), so that a failure can be run again. */

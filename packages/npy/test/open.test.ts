@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { collect, expectError } from "../../../tooling/testing.js";
+import { collect, expectError, recordingSource } from "../../../tooling/testing.js";
 import {
   type ByteSource,
-  bytesSource,
   decodeNpy,
   encodeNpy,
   type NpyArray,
@@ -10,24 +9,6 @@ import {
   tensor,
 } from "../src/index.js";
 import { npyFile } from "./npy-file.js";
-
-/** A source that keeps what was read: [offset, length]. */
-function counted(bytes: Uint8Array): ByteSource & { reads: [number, number][]; closed: number } {
-  const source = bytesSource(bytes);
-  const reads: [number, number][] = [];
-  return {
-    reads,
-    closed: 0,
-    size: source.size,
-    read(offset, length, options) {
-      reads.push([offset, length]);
-      return source.read(offset, length, options);
-    },
-    async close() {
-      this.closed++;
-    },
-  };
-}
 
 const matrix = tensor(
   Float32Array.from({ length: 40 }, (_, at) => at),
@@ -41,7 +22,7 @@ const fortran = (shape: readonly number[], itemSize: number, data: Uint8Array) =
 
 describe("opening", () => {
   test("reads the header only, in two reads, and the array in one", async () => {
-    const source = counted(file);
+    const source = recordingSource(file);
     const npy = await openNpy(source);
     expect(source.reads).toEqual([
       [0, 12],
@@ -92,7 +73,7 @@ describe("opening", () => {
     ["a byte short", file.subarray(0, -1), "truncated"],
     ["a byte long", new Uint8Array([...file, 0]), "trailing-bytes"],
   ] as const)("a file that is %s fails before any data is read", async (_, bytes, code) => {
-    const source = counted(bytes);
+    const source = recordingSource(bytes);
     await expectError(() => openNpy(source), { code });
     expect(source.reads.length).toBeLessThanOrEqual(2);
     expect(source.closed).toBe(0);
@@ -108,7 +89,7 @@ describe("opening", () => {
   test("a header over the limit is refused before it is read", async () => {
     const head = npyFile("", { version: 2 });
     new DataView(head.buffer).setUint32(8, 0x7fffffff, true);
-    const source = counted(head);
+    const source = recordingSource(head);
     await expectError(() => openNpy({ ...source, size: 2 ** 40 }), {
       code: "limit-exceeded",
       names: ["2147483647", "maxHeaderLength"],
@@ -124,7 +105,7 @@ describe("opening", () => {
 
 describe("rows", () => {
   test("are one read of just their bytes", async () => {
-    const source = counted(file);
+    const source = recordingSource(file);
     const npy = await openNpy(source);
     expect(await npy.rows(3, 5)).toEqual(tensor(matrix.data.slice(12, 20), [2, 4]));
     expect(source.reads.slice(2)).toEqual([[128 + 48, 32]]);
@@ -196,7 +177,7 @@ describe("chunks", () => {
 
   test("of a large array are bounded", async () => {
     const data = new Uint8Array((8 << 20) + 3).fill(7);
-    const source = counted(encodeNpy(tensor(data)));
+    const source = recordingSource(encodeNpy(tensor(data)));
     const sizes = (await collect((await openNpy(source)).chunks(""))).map(({ length }) => length);
     expect(sizes).toEqual([8 << 20, 3]);
   });
@@ -227,7 +208,7 @@ describe("as a file of tensors", () => {
   });
 
   test("cancelling rejects with the reason at once", async () => {
-    const source = counted(file);
+    const source = recordingSource(file);
     const npy = await openNpy({
       size: source.size,
       read: (offset, length) =>

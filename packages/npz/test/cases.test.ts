@@ -1,9 +1,8 @@
 import type { NpyArray } from "@tensorjar/npy";
 import { describe, expect, test } from "vitest";
 import { type Case, type ExpectedError, loadCases } from "../../../tooling/cases.js";
-import { bytesOf, expectBytes, expectError, toHex } from "../../../tooling/testing.js";
+import { bytesOf, expectBytes, expectError, gather, toHex } from "../../../tooling/testing.js";
 import { bytesSource, decodeNpz, encodeNpz, type NpzReadOptions, openNpz } from "../src/index.js";
-import { concat } from "./zip-maker.js";
 
 interface MemberRecord {
   readonly raw?: boolean;
@@ -88,7 +87,7 @@ describe("members of cases/npz, one by one", () => {
     for (const [name, record] of members) {
       if (record.error) {
         await expectError(() => file.get(name), record.error);
-        await expectError(() => collect(file.chunks(name)), record.error);
+        await expectError(() => gather(file.chunks(name)), record.error);
         await expectError(() => decodeNpz(bytes, { names: [name] }), record.error);
       } else if (record.raw) {
         expect(toHex(await file.bytes(name))).toBe(record.hex);
@@ -99,7 +98,7 @@ describe("members of cases/npz, one by one", () => {
         await expectArray(decodeNpz(bytes, { names: [name] }).get(name), record);
         const { dtype, shape } = await file.info(name);
         expect({ dtype, shape }).toEqual({ dtype: record.dtype, shape: record.shape });
-        if (record.dtype !== "bytes") await expectBytes(await collect(file.chunks(name)), record);
+        if (record.dtype !== "bytes") await expectBytes(await gather(file.chunks(name)), record);
       }
     }
   });
@@ -144,10 +143,4 @@ async function expectArray(array: NpyArray | undefined, record: MemberRecord): P
   });
   if (array === undefined || array.dtype === "string") throw new Error("no case holds strings");
   await expectBytes(bytesOf(array.data), record);
-}
-
-async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece.slice());
-  return concat(...all);
 }

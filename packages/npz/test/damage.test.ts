@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { expectError, mutate, random } from "../../../tooling/testing.js";
+import { expectError, gather, mutate, random } from "../../../tooling/testing.js";
 import {
   decodeNpz,
   encodeNpz,
@@ -10,7 +10,7 @@ import {
   openNpz,
   tensor,
 } from "../src/index.js";
-import { concat, float32, latin, makeZip, npyMember } from "./zip-maker.js";
+import { float32, latin, makeZip, npyMember } from "./zip-maker.js";
 
 const arrays = new Map<string, NpyArray>([
   ["w", float32([1, 2, 3])],
@@ -168,9 +168,7 @@ describe("a round trip", () => {
     await fc.assert(
       fc.asyncProperty(archive, options, async (pairs, how) => {
         const bytes = encodeNpz(pairs, how);
-        const parts: Uint8Array[] = [];
-        for await (const chunk of npzChunks(pairs, how)) parts.push(chunk);
-        const chunked = concat(...parts);
+        const chunked = await gather(npzChunks(pairs, how));
         if (how.compression === "stored") expect(chunked).toEqual(bytes);
         const file = await openNpz(new Blob([chunked]));
         for (const decoded of [decodeNpz(bytes), await file.getAll()]) {

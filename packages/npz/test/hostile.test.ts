@@ -2,10 +2,9 @@ import { crc32 } from "@tensorjar/core/codec";
 import { deflateSync } from "fflate";
 import { describe, expect, test } from "vitest";
 import { type ExpectedError, loadCases } from "../../../tooling/cases.js";
-import { expectError } from "../../../tooling/testing.js";
+import { concat, expectError } from "../../../tooling/testing.js";
 import { type ByteSource, decodeNpz, encodeNpz, openNpz } from "../src/index.js";
 import {
-  concat,
   fields,
   float32,
   latin,

@@ -1,7 +1,13 @@
 import { encodeNpy } from "@tensorjar/npy";
 import { describe, expect, test } from "vitest";
 import { startCaseServer } from "../../../tooling/case-server.js";
-import { expectError } from "../../../tooling/testing.js";
+import {
+  concat,
+  expectError,
+  gather,
+  recordingSource,
+  sameBytes,
+} from "../../../tooling/testing.js";
 import {
   type ByteSource,
   bytesSource,
@@ -14,27 +20,7 @@ import {
   type Tensor,
   tensor,
 } from "../src/index.js";
-import { concat, fields, float32, latin, makeZip, npyBytes, npyMember } from "./zip-maker.js";
-
-/** A source that keeps what is asked of it. */
-function recorded(
-  bytes: Uint8Array,
-): ByteSource & { readonly reads: [number, number][]; closed: number } {
-  const inner = bytesSource(bytes);
-  const source = {
-    size: bytes.length,
-    reads: [] as [number, number][], // a literal that starts empty has no element type of its own
-    closed: 0,
-    read(...[offset, length, options]: Parameters<ByteSource["read"]>) {
-      source.reads.push([offset, length]);
-      return inner.read(offset, length, options);
-    },
-    async close() {
-      source.closed++;
-    },
-  };
-  return source;
-}
+import { fields, float32, latin, makeZip, npyBytes, npyMember } from "./zip-maker.js";
 
 /** `length` times four bytes that do not compress. */
 function noise(length: number, seed: number): Tensor {
@@ -123,7 +109,7 @@ describe("an open archive", () => {
         );
         expect(new Set(buffers).size).toBe(all.length);
         for (const array of all) if (array.dtype === "uint8") array.data.fill(0);
-        expect(same(bytes, before)).toBe(true);
+        expect(sameBytes(bytes, before)).toBe(true);
         for (const buffer of buffers) expect(buffer).not.toBe(bytes.buffer);
       }
     }
@@ -136,11 +122,11 @@ describe("an open archive", () => {
     const bytes = makeZip([{ name: "f.npy", raw: npy }, npyMember("v.npy")]);
     const file = await openNpz(bytes);
     expect(await file.get("f")).toEqual(tensor(Float32Array.of(0, 2, 4, 1, 3, 5), [2, 3]));
-    expect(await pieces(file.chunks("f"))).toEqual(bytesOf(Float32Array.of(0, 2, 4, 1, 3, 5)));
+    expect(await gather(file.chunks("f"))).toEqual(bytesOf(Float32Array.of(0, 2, 4, 1, 3, 5)));
     const reversed = await openNpz(bytes, { fortranOrder: "reverse-shape" });
     expect(await reversed.get("f")).toEqual(tensor(Float32Array.of(0, 1, 2, 3, 4, 5), [3, 2]));
     expect((await reversed.info("f")).shape).toEqual([3, 2]);
-    expect(await pieces(reversed.chunks("f"))).toEqual(bytesOf(Float32Array.of(0, 1, 2, 3, 4, 5)));
+    expect(await gather(reversed.chunks("f"))).toEqual(bytesOf(Float32Array.of(0, 1, 2, 3, 4, 5)));
     const rejecting = await openNpz(bytes, { fortranOrder: "reject" });
     await expectError(() => rejecting.get("f"), { code: "unsupported", names: ["f\\.npy"] });
     expect((await rejecting.get("v")).shape).toEqual([3]);
@@ -161,10 +147,10 @@ describe("an open archive", () => {
         parts.push(piece.slice());
       }
       expect(largest).toBeLessThanOrEqual(1 << 20);
-      expect(same(concat(...parts), bytesOf(values.data))).toBe(true);
+      expect(sameBytes(concat(...parts), bytesOf(values.data))).toBe(true);
       const damaged = bytes.slice();
       damaged[bytes.length - 1000] = (damaged[bytes.length - 1000] ?? 0) ^ 1;
-      await expectError(async () => pieces((await openNpz(damaged)).chunks("big")), {
+      await expectError(async () => gather((await openNpz(damaged)).chunks("big")), {
         code: "checksum-mismatch",
       });
     }
@@ -187,7 +173,7 @@ describe("an open archive", () => {
     );
     for (const name of file.names) {
       expect((await file.get(name)).data).toEqual(["a", "bc", "😀"]);
-      expect(await pieces(file.chunks(name))).toEqual(fields(...little));
+      expect(await gather(file.chunks(name))).toEqual(fields(...little));
     }
   });
 
@@ -204,13 +190,13 @@ describe("an open archive", () => {
     );
     const file = await openNpz(makeZip([{ name: "b.npy", raw: npy }]));
     const expected = bytesOf(Float64Array.from({ length: count }, (_, i) => i));
-    expect(same(await pieces(file.chunks("b")), expected)).toBe(true);
+    expect(sameBytes(await gather(file.chunks("b")), expected)).toBe(true);
   });
 });
 
 describe("reads", () => {
   test("of a small archive are one", async () => {
-    const source = recorded(encodeNpz(arrays));
+    const source = recordingSource(encodeNpz(arrays));
     const file = await openNpz(source);
     await file.getAll();
     expect(source.reads).toEqual([[0, source.size]]);
@@ -222,14 +208,14 @@ describe("reads", () => {
         { a: noise(25_000, 1), b: noise(20_000, 2), c: noise(25_000, 3) },
         { compression },
       );
-      const source = recorded(bytes);
+      const source = recordingSource(bytes);
       const file = await openNpz(source);
       expect(source.reads).toEqual([[bytes.length - 66560, 66560]]);
       source.reads.length = 0;
       const { data } = await file.get("b");
       const [at = 0, end = 0] = file.members.slice(1).map(({ offset }) => offset);
       expect(source.reads).toEqual([[at, end - at]]);
-      expect(same(bytesOf(data), bytesOf(noise(20_000, 2).data))).toBe(true);
+      expect(sameBytes(bytesOf(data), bytesOf(noise(20_000, 2).data))).toBe(true);
     }
   });
 
@@ -245,25 +231,25 @@ describe("reads", () => {
       { localExtra: extra(20_000) },
       { localExtra: extra(36), after: gap },
     ]) {
-      const source = recorded(makeZip([{ name: "a.npy", raw, ...member }, others]));
+      const source = recordingSource(makeZip([{ name: "a.npy", raw, ...member }, others]));
       const file = await openNpz(source);
       source.reads.length = 0;
       const { data } = await file.get("a");
-      expect(same(bytesOf(data), bytesOf(array.data))).toBe(true);
+      expect(sameBytes(bytesOf(data), bytesOf(array.data))).toBe(true);
       expect(source.reads.length).toBeLessThanOrEqual(2);
     }
     const bytes = makeZip([{ name: "a.npy", raw, localExtra: extra(7) }, others]);
     const { data } = await (await openNpz(bytes)).get("a");
     expect(bytesOf(data).byteOffset % 64).toBe(0);
     bytes.fill(0);
-    expect(same(bytesOf(data), bytesOf(array.data))).toBe(true); // in memory of its own
+    expect(sameBytes(bytesOf(data), bytesOf(array.data))).toBe(true); // in memory of its own
   });
 
   test("of the directory are one more where it is large", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 2000 }, (_, i) => [`member-number-${i}`, float32([i])]),
     );
-    const source = recorded(encodeNpz(many));
+    const source = recordingSource(encodeNpz(many));
     const file = await openNpz(source);
     expect(source.reads).toHaveLength(2);
     source.reads.length = 0;
@@ -282,14 +268,18 @@ describe("reads", () => {
     const opening = (await server.requests()).length;
     expect(opening).toBeLessThanOrEqual(2);
     const file = await openNpz(source);
-    expect(same(bytesOf((await file.get("b")).data), bytesOf(noise(20_000, 2).data))).toBe(true);
+    expect(sameBytes(bytesOf((await file.get("b")).data), bytesOf(noise(20_000, 2).data))).toBe(
+      true,
+    );
     expect((await server.requests()).length - opening).toBeLessThanOrEqual(3);
     await file.close();
     await server.close();
   });
 
   test("find an end record behind the longest comment", async () => {
-    const source = recorded(makeZip([npyMember("a.npy")], { comment: new Uint8Array(65_535) }));
+    const source = recordingSource(
+      makeZip([npyMember("a.npy")], { comment: new Uint8Array(65_535) }),
+    );
     expect((await openNpz(source)).names).toEqual(["a"]);
     expect(source.reads).toHaveLength(1);
   });
@@ -310,7 +300,7 @@ describe("entries", () => {
         concurrency: 2,
       })) {
         names.push(name);
-        expect(same(bytesOf(array.data), bytesOf(many[name]?.data))).toBe(true);
+        expect(sameBytes(bytesOf(array.data), bytesOf(many[name]?.data))).toBe(true);
       }
       expect(names).toEqual(["t0", "t8", "t9"]);
       expect(seen.map(({ name }) => name)).toEqual(names);
@@ -365,7 +355,7 @@ describe("entries", () => {
       (signal) => file.getAll(undefined, { signal }),
       (signal) => file.bytes("t0", { signal }),
       (signal) => file.header("t0", { signal }),
-      (signal) => pieces(file.chunks("t0", { signal })),
+      (signal) => gather(file.chunks("t0", { signal })),
     ];
     for (const call of calls) {
       const controller = new AbortController();
@@ -380,12 +370,12 @@ describe("entries", () => {
 
 describe("sources", () => {
   test("are closed by close, and by a failing open only where a promise was given", async () => {
-    const good = recorded(encodeNpz(arrays));
+    const good = recordingSource(encodeNpz(arrays));
     const file = await openNpz(Promise.resolve(good));
     expect(good.closed).toBe(0);
     await file.close();
     expect(good.closed).toBe(1);
-    const bad = recorded(latin("no archive"));
+    const bad = recordingSource(latin("no archive"));
     await expectError(() => openNpz(bad), { code: "not-this-format" });
     expect(bad.closed).toBe(0);
     await expectError(() => openNpz(Promise.resolve(bad)), { code: "not-this-format" });
@@ -408,7 +398,7 @@ describe("sources", () => {
     };
     const file = await openNpz(source);
     await expect(file.get("a")).rejects.toBe(reason);
-    await expect(pieces(file.chunks("a"))).rejects.toBe(reason);
+    await expect(gather(file.chunks("a"))).rejects.toBe(reason);
     expect((await file.get("b")).shape).toEqual([100_000]);
   });
 
@@ -434,17 +424,7 @@ function swapped(value: number): number {
 }
 
 /** Equality of bytes, told faster than `toEqual` does. */
-function same(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
-}
-
 function bytesOf(data: unknown): Uint8Array {
   if (!ArrayBuffer.isView(data)) throw new Error("no typed array");
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
-async function pieces(source: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  for await (const piece of source) parts.push(piece.slice());
-  return concat(...parts);
 }

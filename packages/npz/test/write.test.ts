@@ -1,6 +1,6 @@
 import { crc32 } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
-import { expectError, toHex } from "../../../tooling/testing.js";
+import { expectError, gather, toHex } from "../../../tooling/testing.js";
 import { archiveWriter, join } from "../src/archive.js";
 import {
   decodeNpz,
@@ -11,19 +11,13 @@ import {
   tensor,
   writeNpz,
 } from "../src/index.js";
-import { concat, float32 } from "./zip-maker.js";
+import { float32 } from "./zip-maker.js";
 
 const arrays = new Map<string, NpyArray>([
   ["w", float32([1, 2, 3])],
   ["b", tensor(Int8Array.of(1))],
   ["größe", tensor(BigInt64Array.of(7n), [])],
 ]);
-
-async function gather(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk.slice());
-  return concat(...parts);
-}
 
 async function* coming(
   pairs: Iterable<readonly [string, NpyArray]>,

@@ -1,6 +1,7 @@
 /** A writer of zip archives that does as it is told: every field can lie. */
 import { crc32 } from "@tensorjar/core/codec";
 import { encodeNpy, type Tensor, tensor } from "@tensorjar/npy";
+import { concat } from "../../../tooling/testing.js";
 
 export interface MadeMember {
   readonly name: string | Uint8Array;
@@ -50,16 +51,6 @@ const text = new TextEncoder();
 
 export function latin(value: string): Uint8Array {
   return Uint8Array.from(value, (char) => char.charCodeAt(0));
-}
-
-export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 /** Little-endian fields, each `[bytes, value]`. */

@@ -4,6 +4,7 @@ import { type Case, loadCases } from "../../../tooling/cases.js";
 import {
   type ArrayRecord,
   bytesOf,
+  collect,
   expectError,
   expectRecord,
   fromHex,
@@ -59,12 +60,6 @@ const readers: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Promise<Conten
     return { tensors: new Map(await collect(file.entries())), metadata: file.metadata };
   },
 };
-
-async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const value of values) all.push(value);
-  return all;
-}
 
 async function expectContent(
   { tensors, metadata }: Content,

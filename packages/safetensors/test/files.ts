@@ -1,4 +1,5 @@
-import type { ByteSource, Sink } from "@tensorjar/core";
+import type { Sink } from "@tensorjar/core";
+import { concat } from "../../../tooling/testing.js";
 
 /** A file of the given header text, padded as it is, and data. */
 export function fileOf(
@@ -26,37 +27,6 @@ export function entry(
   return `${JSON.stringify(name)}:{"dtype":"${dtype}","shape":[${shape}],"data_offsets":[${begin},${end}]}`;
 }
 
-/** A source over bytes that records what is read and can be made to wait. */
-export class RecordingSource implements ByteSource {
-  readonly reads: [offset: number, length: number][] = [];
-  closed = 0;
-  readonly #bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  get size(): number {
-    return this.#bytes.length;
-  }
-
-  async read(
-    offset: number,
-    length: number,
-    { into }: { into?: Uint8Array } = {},
-  ): Promise<Uint8Array> {
-    this.reads.push([offset, length]);
-    const bytes = this.#bytes.subarray(offset, offset + length);
-    if (into === undefined) return bytes;
-    into.set(bytes);
-    return into;
-  }
-
-  async close(): Promise<void> {
-    this.closed++;
-  }
-}
-
 /** A sink that keeps what is committed, and nothing else. */
 export class MemorySink implements Sink {
   bytes: Uint8Array<ArrayBuffer> | undefined;
@@ -68,35 +38,11 @@ export class MemorySink implements Sink {
   }
 
   close(): void {
-    this.bytes = joined(this.chunks);
+    this.bytes = concat(...this.chunks);
   }
 
   abort(reason: unknown): void {
     this.aborted = reason;
     this.chunks.length = 0;
   }
-}
-
-export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
-}
-
-export async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const value of values) all.push(value);
-  return all;
-}
-
-/** Whether two views hold the same bytes; for data too large for toEqual. */
-export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
-  const [x, y] = [a, b].map(
-    (view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength),
-  );
-  return x !== undefined && x.length === y?.length && x.every((byte, i) => byte === y[i]);
 }

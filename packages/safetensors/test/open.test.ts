@@ -1,6 +1,13 @@
 import { type Progress, type Tensor, tensor } from "@tensorjar/core";
 import { describe, expect, it } from "vitest";
-import { bytesOf, expectError } from "../../../tooling/testing.js";
+import {
+  bytesOf,
+  collect,
+  concat,
+  expectError,
+  recordingSource,
+  sameBytes,
+} from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -8,7 +15,7 @@ import {
   sliceByteRanges,
   updateSafetensorsMetadata,
 } from "../src/index.js";
-import { collect, fileOf, joined, MemorySink, RecordingSource, sameBytes } from "./files.js";
+import { fileOf, MemorySink } from "./files.js";
 
 const numbers = (length: number, first = 0) => Float32Array.from({ length }, (_, i) => first + i);
 const small = new Map<string, Tensor>([
@@ -23,7 +30,7 @@ const file = encodeSafetensors(small, { metadata });
 
 describe("an open file", () => {
   it("says what is in it without reading more", async () => {
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const open = await openSafetensors(source);
     expect(open.format).toBe("safetensors");
     expect(open.names).toEqual(["scalar", "a", "b", "c", "empty"]);
@@ -39,7 +46,7 @@ describe("an open file", () => {
   });
 
   it("gives each tensor with one read, in memory of its own", async () => {
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const open = await openSafetensors(source);
     const { dataOffset } = headerOf();
     const b = await open.get("b");
@@ -61,7 +68,7 @@ describe("an open file", () => {
   });
 
   it("reads small neighbours together, and leaves out what is not asked for", async () => {
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const open = await openSafetensors(source);
     const { dataOffset } = headerOf();
     expect(new Map(await collect(open.entries()))).toEqual(decodeSafetensors(file).tensors);
@@ -83,7 +90,7 @@ describe("an open file", () => {
       tensor(new Uint8Array(200 << 10).fill(i)),
     ]);
     entries.push(["sx", tensor(new Uint8Array(256 << 10))], ["sy", tensor(Uint8Array.of(1))]);
-    const source = new RecordingSource(encodeSafetensors(entries));
+    const source = recordingSource(encodeSafetensors(entries));
     const open = await openSafetensors(source);
     const all = await open.getAll();
     expect([...all.keys()]).toEqual(entries.map(([name]) => name));
@@ -99,7 +106,7 @@ describe("an open file", () => {
   });
 
   it("names what is not there, before it reads", async () => {
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const open = await openSafetensors(source);
     const absent = { code: "not-found", names: ["model\\.b", '"b"'] };
     await expectError(() => open.get("model.b"), absent);
@@ -128,7 +135,7 @@ describe("an open file", () => {
     );
     const chunks = await collect(open.chunks("large"));
     expect(chunks.map(({ length }) => length)).toEqual([8 << 20, 5]);
-    expect(sameBytes(joined(chunks), large.data)).toBe(true);
+    expect(sameBytes(concat(...chunks), large.data)).toBe(true);
     expect(await collect(open.chunks("none"))).toEqual([]);
   });
 
@@ -147,7 +154,7 @@ describe("an open file", () => {
   });
 
   it("stops at a signal with its reason, also when the source takes no notice", async () => {
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const open = await openSafetensors(source);
     const aborted = AbortSignal.abort("enough");
     for (const read of [
@@ -197,7 +204,7 @@ describe("an open file", () => {
       tensor(new Uint8Array(300 << 10)),
     ]);
     for (const concurrency of [1, 3]) {
-      const source = new RecordingSource(encodeSafetensors(entries));
+      const source = recordingSource(encodeSafetensors(entries));
       const open = await openSafetensors(source);
       let running = 0;
       let most = 0;
@@ -215,7 +222,7 @@ describe("an open file", () => {
   });
 
   it("fails with what the source says, and refuses what is short", async () => {
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const open = await openSafetensors(source);
     const fault = new Error("gone");
     source.read = () => Promise.reject(fault);
@@ -233,7 +240,7 @@ describe("opening", () => {
       { a: tensor(numbers(4)) },
       { metadata: { text: "x".repeat(100_000) } },
     );
-    const source = new RecordingSource(joined([long.subarray(0, -16), new Uint8Array(16)]));
+    const source = recordingSource(concat(long.subarray(0, -16), new Uint8Array(16)));
     const open = await openSafetensors(source);
     const { dataOffset } = headerOf(long);
     expect(source.reads).toEqual([
@@ -244,7 +251,7 @@ describe("opening", () => {
   });
 
   it("closes a source that came as a promise when it fails, and no other", async () => {
-    const source = new RecordingSource(fileOf("[]"));
+    const source = recordingSource(fileOf("[]"));
     await expectError(() => openSafetensors(source), { code: "invalid-header" });
     expect(source.closed).toBe(0);
     await expectError(() => openSafetensors(Promise.resolve(source)), { code: "invalid-header" });
@@ -254,7 +261,7 @@ describe("opening", () => {
   });
 
   it("compares the header with the size before it reads more", async () => {
-    const source = new RecordingSource(fileOf(" ".repeat(70_000)).subarray(0, 66_000));
+    const source = recordingSource(fileOf(" ".repeat(70_000)).subarray(0, 66_000));
     await expectError(() => openSafetensors(source), {
       code: "truncated",
       names: ["70008", "66000"],
@@ -263,7 +270,7 @@ describe("opening", () => {
   });
 
   it("takes bytes after the data only when told", async () => {
-    const longer = joined([file, Uint8Array.of(1, 2)]);
+    const longer = concat(file, Uint8Array.of(1, 2));
     await expectError(() => openSafetensors(longer), {
       code: "trailing-bytes",
       names: ["\\b2 bytes"],
@@ -314,7 +321,7 @@ describe("a slice", () => {
     Int32Array.from({ length: 24 }, (_, i) => i),
     [2, 3, 4],
   );
-  const source = new RecordingSource(encodeSafetensors({ cube }));
+  const source = recordingSource(encodeSafetensors({ cube }));
   const cases: [Parameters<typeof sliceByteRanges>[2], number[], number[], number][] = [
     [[], [2, 3, 4], cubeIndices(() => true), 1],
     [[1], [3, 4], cubeIndices((i) => i === 1), 1],
@@ -450,7 +457,7 @@ describe("updateSafetensorsMetadata", () => {
       code: "truncated",
     });
     expect(sink.chunks).toEqual([]);
-    const source = new RecordingSource(file);
+    const source = recordingSource(file);
     const fault = new Error("gone");
     const read = source.read.bind(source);
     source.read = (offset, ...rest) => (offset > 0 ? Promise.reject(fault) : read(offset, ...rest));

@@ -2,7 +2,7 @@ import { type DType, isTensorjarError, type Tensor } from "@tensorjar/core";
 import { dataConstructor, tensorBytes, tensorFromBytes } from "@tensorjar/core/codec";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { mutate, random } from "../../../tooling/testing.js";
+import { collect, concat, mutate, random } from "../../../tooling/testing.js";
 import { headerName } from "../src/dtype-names.js";
 import {
   decodeSafetensors,
@@ -11,7 +11,7 @@ import {
   parseSafetensorsHeader,
   sliceByteRanges,
 } from "../src/index.js";
-import { collect, entry, fileOf, joined } from "./files.js";
+import { entry, fileOf } from "./files.js";
 
 const dtypes: DType[] = [
   "bool",
@@ -111,7 +111,7 @@ it("the order of the header does not count", () => {
       const shuffled = entries
         .map((text) => [numbers.next().value, text] as const)
         .sort(([a], [b]) => a - b);
-      const data = joined(given.map(([, { data }]) => tensorBytes({ data })));
+      const data = concat(...given.map(([, { data }]) => tensorBytes({ data })));
       const file = fileOf(`{${shuffled.map(([, text]) => text)}}`, data);
       const bySize = decodeSafetensors(file).tensors;
       expect(new Map(bySize)).toEqual(new Map(given));

@@ -1,7 +1,13 @@
 import { type SinkLike, type Tensor, tensor } from "@tensorjar/core";
 import { describe, expect, it } from "vitest";
 import { type Case, loadCases } from "../../../tooling/cases.js";
-import { expectError } from "../../../tooling/testing.js";
+import {
+  collect,
+  concat,
+  expectError,
+  type RecordingSource,
+  recordingSource,
+} from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -10,7 +16,7 @@ import {
   type TensorEntries,
   writeShardedSafetensors,
 } from "../src/index.js";
-import { collect, joined, MemorySink, RecordingSource } from "./files.js";
+import { MemorySink } from "./files.js";
 
 interface IndexCase extends Case {
   readonly weightMap?: readonly (readonly [string, string])[];
@@ -100,7 +106,7 @@ describe("a sharded model", () => {
     const sources: RecordingSource[] = [];
     const file = await openShardedSafetensors(indexOf(files), async (name: string) => {
       opened.push(name);
-      const source = new RecordingSource(files.get(name) ?? new Uint8Array());
+      const source = recordingSource(files.get(name) ?? new Uint8Array());
       sources.push(source);
       return source;
     });
@@ -112,7 +118,7 @@ describe("a sharded model", () => {
     expect(opened).toEqual([]);
     expect(await file.get("b")).toEqual(model.get("b"));
     expect(await file.info("a")).toEqual({ dtype: "uint8", shape: [10], byteLength: 10 });
-    expect(joined(await collect(file.chunks("a")))).toEqual(model.get("a")?.data);
+    expect(concat(...(await collect(file.chunks("a"))))).toEqual(model.get("a")?.data);
     expect(opened).toEqual(["model-00003-of-00003.safetensors"]);
     const progress: number[] = [];
     const all = new Map(
@@ -282,7 +288,7 @@ describe("an index", () => {
 
   it("closes a shard that lacks a tensor, and one that cannot be opened", async () => {
     for (const content of [encodeSafetensors({}), new Uint8Array(3)]) {
-      const source = new RecordingSource(content);
+      const source = recordingSource(content);
       const file = await openShardedSafetensors('{"weight_map":{"w":"s"}}', () => source);
       await expectError(() => file.get("w"));
       expect(source.closed).toBe(1);
@@ -339,7 +345,7 @@ describe("an index", () => {
   it("closes every shard, also when one cannot be closed", async () => {
     const sources = new Map<string, RecordingSource>();
     const file = await openShardedSafetensors('{"weight_map":{"w":"s1","v":"s2"}}', (name) => {
-      const source = new RecordingSource(encodeSafetensors({ w: bytes(1), v: bytes(2) }));
+      const source = recordingSource(encodeSafetensors({ w: bytes(1), v: bytes(2) }));
       sources.set(name, source);
       return source;
     });

@@ -1,6 +1,6 @@
 import { type DType, type Tensor, tensor, zeros } from "@tensorjar/core";
 import { describe, expect, it } from "vitest";
-import { bytesOf, expectError } from "../../../tooling/testing.js";
+import { bytesOf, collect, concat, expectError, sameBytes } from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -9,7 +9,7 @@ import {
   type TensorProducer,
   writeSafetensors,
 } from "../src/index.js";
-import { collect, joined, MemorySink, sameBytes } from "./files.js";
+import { MemorySink } from "./files.js";
 
 const one = tensor(Float32Array.of(1, 2, 3));
 const headerText = (file: Uint8Array) =>
@@ -78,7 +78,7 @@ describe("what is written", () => {
     shared.fill(7);
     const chunks = await collect(safetensorsChunks({ w: tensor(shared) }).chunks);
     expect(chunks.every((chunk) => chunk.buffer instanceof ArrayBuffer)).toBe(true);
-    const { tensors } = decodeSafetensors(joined(chunks));
+    const { tensors } = decodeSafetensors(concat(...chunks));
     expect(tensors.get("w")?.data.every((value) => value === 7)).toBe(true);
   });
 });
@@ -253,7 +253,7 @@ describe("chunks", () => {
     const entries = new Map<string, Tensor>([...small, ["large", large]]);
     const { byteLength, chunks } = safetensorsChunks(entries);
     const got = await collect(chunks);
-    const file = joined(got);
+    const file = concat(...got);
     expect(byteLength).toBe(file.length);
     expect(sameBytes(file, encodeSafetensors(entries))).toBe(true);
     expect(got[0]?.length).toBe(parseSafetensorsHeader(file).dataOffset);
@@ -264,7 +264,7 @@ describe("chunks", () => {
       1 << 20,
     ]);
     expect(got.slice(3).every(({ buffer }) => buffer === large.data.buffer)).toBe(true);
-    expect(sameBytes(joined(await collect(chunks)), file)).toBe(true);
+    expect(sameBytes(concat(...(await collect(chunks))), file)).toBe(true);
   });
 
   it("stay as they are given, whatever comes after", async () => {
@@ -294,13 +294,13 @@ describe("chunks", () => {
         kept.push(chunk);
         copies.push(chunk.slice());
       }
-      expect(sameBytes(joined(kept), joined(copies))).toBe(true);
-      expect(sameBytes(joined(kept), encodeSafetensors(entries))).toBe(true);
+      expect(sameBytes(concat(...kept), concat(...copies))).toBe(true);
+      expect(sameBytes(concat(...kept), encodeSafetensors(entries))).toBe(true);
     }
   });
 
   it("of no tensors are a header", async () => {
-    expect(joined(await collect(safetensorsChunks([]).chunks))).toEqual(encodeSafetensors({}));
+    expect(concat(...(await collect(safetensorsChunks([]).chunks)))).toEqual(encodeSafetensors({}));
   });
 });
 
@@ -458,7 +458,7 @@ describe("a sink", () => {
     for (let next = await reader.read(); !next.done; next = await reader.read())
       chunks.push(next.value);
     await writing;
-    expect(joined(chunks)).toEqual(encodeSafetensors({ w: one }));
+    expect(concat(...chunks)).toEqual(encodeSafetensors({ w: one }));
   });
 });
 
