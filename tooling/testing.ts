@@ -2,6 +2,7 @@
 import {
   type ByteSource,
   bytesSource,
+  type DType,
   isTensorjarError,
   type TensorjarError,
 } from "@tensorjar/core";
@@ -128,6 +129,32 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 export async function sha256(bytes: Uint8Array): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", Uint8Array.from(bytes))));
 }
+
+export const everyDType: readonly DType[] = [
+  "bool",
+  "int8",
+  "uint8",
+  "int16",
+  "uint16",
+  "int32",
+  "uint32",
+  "int64",
+  "uint64",
+  "float16",
+  "bfloat16",
+  "float32",
+  "float64",
+  "complex64",
+  "complex128",
+  "float8_e4m3fn",
+  "float8_e5m2",
+  "float8_e8m0fnu",
+  "float8_e4m3fnuz",
+  "float8_e5m2fnuz",
+  "float6_e2m3fn",
+  "float6_e3m2fn",
+  "float4_e2m1fn",
+];
 
 /** A source over bytes that keeps what is asked of it. */
 export interface RecordingSource extends ByteSource {

@@ -67,9 +67,7 @@ export function faultyStore(
 }
 
 /** A store whose puts wait at their first chunk until they are let go, in order. */
-export function gatedStore(
-  inner: Store = memoryStore(),
-): Store & { open1(): Promise<void>; waiting: number } {
+export function gatedStore(inner: Store = memoryStore()): Store & { letOneGo(): Promise<void> } {
   const gates: (() => void)[] = [];
   let arrived: (() => void)[] = [];
   const gate = (): Promise<void> =>
@@ -80,11 +78,8 @@ export function gatedStore(
     });
   return {
     ...inner,
-    get waiting() {
-      return gates.length;
-    },
     /** Lets the next put go, once there is one. */
-    async open1() {
+    async letOneGo() {
       while (gates.length === 0) await new Promise<void>((resolve) => arrived.push(resolve));
       gates.shift()?.();
     },

@@ -16,7 +16,7 @@ import { nextTurn } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
 import { expectError, random } from "../../../tooling/testing.js";
 import { faultyStore, gatedStore } from "./faulty-store.js";
-import { adamState, content, copyOf, gather } from "./support.js";
+import { adamState, content, gather } from "./support.js";
 
 /** The state after `step` updates: all of it depends on the step. */
 const stateAt = (step: number) => adamState(random(step), step);
@@ -132,7 +132,7 @@ describe("saving and restoring", () => {
     const checkpoints = openCheckpoints(memoryStore());
     await checkpoints.save(stateAt(3));
     const live = adamState(random(4), 0, 3);
-    const before = copyOf(live);
+    const before = structuredClone(live);
     const error = await expectError(() => checkpoints.restore(live), { code: "tree-mismatch" });
     expect(error.details.problems).toHaveLength(6);
     expect(live).toEqual(before);
@@ -209,7 +209,7 @@ describe("a save in the background", () => {
       live.optimizers.adam.step = 77;
       live.step = 77;
     }
-    for (const _ of saves) await store.open1();
+    for (const _ of saves) await store.letOneGo();
     await Promise.all(saves);
     for (const step of [1, 2, 3]) {
       const found = await checkpoints.load({ step });
@@ -225,10 +225,10 @@ describe("a save in the background", () => {
     events.push("first copied");
     const second = checkpoints.save(stateAt(2));
     second.snapshotted.then(() => events.push("second copied"));
-    await store.open1();
+    await store.letOneGo();
     events.push("first let go");
     await second.snapshotted;
-    await store.open1();
+    await store.letOneGo();
     await second;
     events.push("second durable");
     expect(events).toEqual(["first copied", "first let go", "second copied", "second durable"]);
@@ -241,13 +241,13 @@ describe("a save in the background", () => {
       const first = checkpoints.save(stateAt(1));
       const second = checkpoints.save(stateAt(2));
       await second.snapshotted.catch(() => {});
-      await store.open1();
+      await store.letOneGo();
       if (onBusy === "skip") expect((await second).step).toBe(1);
       else await expectError(() => second, { code: "locked", names: ["under way"] });
       expect((await first).step).toBe(1);
       expect((await checkpoints.list()).map(({ step }) => step)).toEqual([1]);
       const third = checkpoints.save(stateAt(3));
-      await store.open1();
+      await store.letOneGo();
       expect((await third).step).toBe(3);
     }
   });
@@ -465,7 +465,7 @@ describe("recovery", () => {
       await damage(store, file(step));
     }
     const live = stateAt(0);
-    const before = copyOf(live);
+    const before = structuredClone(live);
     await expectError(() => checkpoints.restore(live), {
       code: "invalid-checkpoint",
       names: [file(1), file(2), "CRC-32"],

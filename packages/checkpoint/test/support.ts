@@ -1,14 +1,12 @@
 /** What the suites of this package share; runs in Node and in browsers. */
 import type { CheckpointFormat, Snapshot, Tensor, TrainingState } from "@tensorjar/checkpoint";
-import { bytesOf, type Random, toHex } from "../../../tooling/testing.js";
+import { bytesOf, gather as gatherChunks, type Random, toHex } from "../../../tooling/testing.js";
 
-/** All bytes that chunks give, as one array. */
-export async function gather(
+/** All bytes of a file that is written, as one array. */
+export function gather(
   file: ReturnType<CheckpointFormat["chunks"]>,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of "chunks" in file ? file.chunks : file) chunks.push(chunk.slice());
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return gatherChunks("chunks" in file ? file.chunks : file);
 }
 
 /** A snapshot in a form that tests compare: everything it holds, without order, arrays as hex. */
@@ -77,9 +75,4 @@ export function adamState(rng: Random, step = 12, layers = 2): AdamState {
     for (const data of [weight.data, bias.data]) data.set(data.map(Math.abs));
   }
   return state;
-}
-
-/** A deep copy of everything a state holds, to compare with later. */
-export function copyOf<T>(value: T): T {
-  return structuredClone(value);
 }

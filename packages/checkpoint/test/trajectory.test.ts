@@ -7,7 +7,7 @@ import {
 } from "@tensorjar/checkpoint";
 import { expect, test } from "vitest";
 import { type Random, random } from "../../../tooling/testing.js";
-import { copyOf, gather } from "./support.js";
+import { gather } from "./support.js";
 
 /** Parameters by name; Float64 or Float32. */
 type Arrays = { [name: string]: Tensor<"float32"> | Tensor<"float64"> };
@@ -73,7 +73,7 @@ function newRun(rng: Random, rule: Rule, perParameter: boolean): Run {
     names.map((name) => [name, newArray(rng, dtype, () => rng.next() - 0.5)]),
   );
   const zeros = () => {
-    const slot = copyOf(params);
+    const slot = structuredClone(params);
     for (const { data } of Object.values(slot)) data.fill(0);
     return slot;
   };

@@ -1,11 +1,4 @@
-import {
-  type DType,
-  isTensorjarError,
-  type Problem,
-  type Tensor,
-  tensor,
-  zeros,
-} from "@tensorjar/core";
+import { isTensorjarError, type Problem, type Tensor, tensor, zeros } from "@tensorjar/core";
 import { dataConstructor } from "@tensorjar/core/codec";
 import {
   flattenTree,
@@ -17,33 +10,7 @@ import {
 } from "@tensorjar/tree";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bytesOf, type Random, random } from "../../../tooling/testing.js";
-
-const dtypes: readonly DType[] = [
-  "bool",
-  "int8",
-  "uint8",
-  "int16",
-  "uint16",
-  "int32",
-  "uint32",
-  "int64",
-  "uint64",
-  "float16",
-  "bfloat16",
-  "float32",
-  "float64",
-  "complex64",
-  "complex128",
-  "float8_e4m3fn",
-  "float8_e5m2",
-  "float8_e8m0fnu",
-  "float8_e4m3fnuz",
-  "float8_e5m2fnuz",
-  "float6_e2m3fn",
-  "float6_e3m2fn",
-  "float4_e2m1fn",
-];
+import { bytesOf, everyDType, type Random, random } from "../../../tooling/testing.js";
 
 class Device {
   values: Float32Array;
@@ -186,7 +153,7 @@ describe("a strict load with 40 seeded faults", () => {
 describe("round trips of random trees", () => {
   const leaf = fc
     .record({
-      dtype: fc.constantFrom(...dtypes),
+      dtype: fc.constantFrom(...everyDType),
       shape: fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 2 }),
       seed: fc.integer(),
     })

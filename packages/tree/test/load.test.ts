@@ -1,5 +1,4 @@
 import {
-  type DType,
   isTensorjarError,
   type Problem,
   type Tensor,
@@ -18,7 +17,7 @@ import {
   visitTree,
 } from "@tensorjar/tree";
 import { describe, expect, test } from "vitest";
-import { bytesOf, expectError } from "../../../tooling/testing.js";
+import { bytesOf, everyDType, expectError } from "../../../tooling/testing.js";
 
 const f32 = (...values: number[]) => tensor(Float32Array.from(values));
 const i32 = (...values: number[]) => tensor(Int32Array.from(values));
@@ -724,32 +723,6 @@ test("a composite of parameters and moments is loaded as one", () => {
     problemsOf(() => loadTree(composite, flat, { assign: "copy" })).map(({ path }) => path),
   ).toEqual(["optimizers.adam.exp_avg_sq.b"]);
 });
-
-const everyDType: readonly DType[] = [
-  "bool",
-  "int8",
-  "uint8",
-  "int16",
-  "uint16",
-  "int32",
-  "uint32",
-  "int64",
-  "uint64",
-  "float16",
-  "bfloat16",
-  "float32",
-  "float64",
-  "complex64",
-  "complex128",
-  "float8_e4m3fn",
-  "float8_e5m2",
-  "float8_e8m0fnu",
-  "float8_e4m3fnuz",
-  "float8_e5m2fnuz",
-  "float6_e2m3fn",
-  "float6_e3m2fn",
-  "float4_e2m1fn",
-];
 
 test("every dtype is loaded, bit by bit, by both assignments", () => {
   for (const dtype of everyDType) {
