@@ -46,6 +46,9 @@ async function restored(checkpoints: Checkpoints): Promise<unknown> {
   return { step: found.step, skipped: found.skipped.map(({ name }) => name) };
 }
 
+/** When everything has run that waits for no timer. */
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+
 describe("saving and restoring", () => {
   test("starts from nothing, and goes on from the newest", async () => {
     const store = memoryStore();
@@ -259,11 +262,10 @@ describe("a save in the background", () => {
     await awaited.save(stateAt(2));
     await awaited.close();
 
-    const settled = new Promise((resolve) => setTimeout(resolve, 0));
     for (const next of ["save", "restore", "load", "list", "verify", "flush", "close"] as const) {
       const checkpoints = broken();
       checkpoints.save(stateAt(1));
-      await settled;
+      await nextTask();
       const calls = {
         save: () => checkpoints.save(stateAt(2)),
         restore: () => checkpoints.restore(stateAt(0)),
@@ -282,7 +284,7 @@ describe("a save in the background", () => {
     const checkpoints = openCheckpoints(faultyStore((operation) => operation <= 1));
     const failed = checkpoints.save(stateAt(1));
     await failed.snapshotted;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await nextTask();
     await expectError(() => failed, { code: "io" });
     await checkpoints.flush();
     await checkpoints.save(stateAt(2));
@@ -294,11 +296,11 @@ describe("a save in the background", () => {
     await expectError(() => checkpoints.save(bad()).snapshotted, { code: "invalid-argument" });
     expect((await checkpoints.save(stateAt(2))).step).toBe(2);
     const late = checkpoints.save(bad());
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await nextTask();
     await expectError(() => late.snapshotted, { code: "invalid-argument" });
     await checkpoints.flush();
     checkpoints.save(bad());
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await nextTask();
     await expectError(() => checkpoints.save(stateAt(3)), { code: "invalid-argument" });
     await checkpoints.close();
   });
