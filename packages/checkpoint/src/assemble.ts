@@ -2,6 +2,7 @@ import { type Tensor, TensorjarError } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import { isJsonObject, type Json, listed } from "./json.js";
 import { schemaVersion, slotPaths } from "./layout.js";
+import { newerVersion } from "./newer-version.js";
 import { parseJson } from "./parse-json.js";
 import { freezeSnapshot, type OptimizerSnapshot, type Snapshot } from "./snapshot.js";
 
@@ -64,14 +65,9 @@ export function readVersion(metadata: ReadonlyMap<string, string>): number {
       },
     );
   }
+  const text = required(metadata, "version");
+  if (count.test(text) && Number(text) > schemaVersion) throw newerVersion(text, schemaVersion);
   const version = integer(metadata, "version");
-  if (version > schemaVersion) {
-    throw new TensorjarError(
-      "unsupported-version",
-      `the checkpoint has version ${version}, the newest that is known here is ${schemaVersion}`,
-      { expected: schemaVersion, actual: version, hint: "update @tensorjar/checkpoint" },
-    );
-  }
   if (version < 1) throw invalid("the checkpoint has version 0, the first is 1");
   return version;
 }
@@ -92,6 +88,9 @@ export function readHead(metadata: ReadonlyMap<string, string>): Head {
   };
 }
 
+/** An integer from 0 as it is written. */
+const count = /^(0|[1-9]\d*)$/;
+
 function invalid(message: string, name?: string): TensorjarError {
   return new TensorjarError("invalid-checkpoint", message, name === undefined ? {} : { name });
 }
@@ -105,7 +104,7 @@ function required(metadata: ReadonlyMap<string, string>, key: string): string {
 function integer(metadata: ReadonlyMap<string, string>, key: string): number {
   const text = required(metadata, key);
   const value = Number(text);
-  if (/^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(value)) return value;
+  if (count.test(text) && Number.isSafeInteger(value)) return value;
   throw invalid(`the checkpoint's ${key} is ${quote(text)}, not an integer from 0 to 2^53-1`, key);
 }
 

@@ -130,6 +130,7 @@ function countDifferences(a: Uint8Array, b: Uint8Array, bits: number): number {
 
 /** `undefined` for a dtype whose numbers are not known. */
 function largestDifference(left: Tensor, right: Tensor): number | undefined {
+  if (isWide(left) && isWide(right)) return Number(largestOfWide(left.data, right.data));
   try {
     const [a, b] = [toFloat64(left), toFloat64(right)];
     let largest = 0;
@@ -144,6 +145,24 @@ function largestDifference(left: Tensor, right: Tensor): number | undefined {
     if (isTensorjarError(error, "unsupported")) return undefined;
     throw error;
   }
+}
+
+function isWide(tensor: Tensor): tensor is Tensor<"int64" | "uint64"> {
+  return tensor.dtype === "int64" || tensor.dtype === "uint64";
+}
+
+/** Float64 does not hold all of these, and would tell numbers that differ as equal. */
+function largestOfWide(
+  left: BigInt64Array | BigUint64Array,
+  right: BigInt64Array | BigUint64Array,
+): bigint {
+  let largest = 0n;
+  for (let i = 0; i < left.length; i++) {
+    const difference = (left[i] ?? 0n) - (right[i] ?? 0n);
+    if (difference > largest) largest = difference;
+    else if (-difference > largest) largest = -difference;
+  }
+  return largest;
 }
 
 function compareNumbers(

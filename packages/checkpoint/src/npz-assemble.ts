@@ -8,6 +8,7 @@ import {
 import { quote } from "@tensorjar/core/codec";
 import type { NpyArray, NpzFile } from "@tensorjar/npz";
 import { listed } from "./json.js";
+import { newerVersion } from "./newer-version.js";
 import { headNames, npzPlace, npzVersion } from "./npz-names.js";
 import { parseJson } from "./parse-json.js";
 import { sameShape } from "./shape.js";
@@ -37,16 +38,10 @@ export class Faults {
 export async function checkVersion(file: NpzFile): Promise<void> {
   const faults = new Faults();
   const name = headNames.version;
-  const version = file.names.includes(name)
-    ? integer(name, await file.get(name), faults)
-    : missing(name, faults);
-  if (version !== undefined && version > npzVersion) {
-    throw new TensorjarError(
-      "unsupported-version",
-      `the checkpoint has version ${version}, the newest that is known here is ${npzVersion}`,
-      { expected: npzVersion, actual: version, hint: "update @tensorjar/checkpoint" },
-    );
-  }
+  const array = file.names.includes(name) ? await file.get(name) : missing(name, faults);
+  const stored = array && storedInteger(name, array, faults);
+  if (stored !== undefined && stored > npzVersion) throw newerVersion(String(stored), npzVersion);
+  const version = stored === undefined ? undefined : count(name, stored, faults);
   if (version === 0) {
     faults.add("the version is 0, the first is 1", { kind: "unexpected", path: name, actual: 0 });
   }
@@ -59,6 +54,11 @@ function missing(name: string, faults: Faults): undefined {
 
 /** A count stored as () or (1,) of any integer dtype. */
 function integer(name: string, array: NpyArray, faults: Faults): number | undefined {
+  const stored = storedInteger(name, array, faults);
+  return stored === undefined ? undefined : count(name, stored, faults);
+}
+
+function storedInteger(name: string, array: NpyArray, faults: Faults): number | bigint | undefined {
   const one = array.shape.length === 0 || (array.shape.length === 1 && array.shape[0] === 1);
   const { dtype } = array;
   if (!one || !/^u?int\d+$/.test(dtype) || !isTensor(array)) {
@@ -70,13 +70,17 @@ function integer(name: string, array: NpyArray, faults: Faults): number | undefi
     });
     return undefined;
   }
-  const value = Number(array.data[0]);
+  return array.data[0];
+}
+
+function count(name: string, stored: number | bigint, faults: Faults): number | undefined {
+  const value = Number(stored);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  faults.add(`${quote(name)} is ${array.data[0]}, not an integer from 0 to 2^53-1`, {
+  faults.add(`${quote(name)} is ${stored}, not an integer from 0 to 2^53-1`, {
     kind: "unexpected",
     path: name,
     expected: "an integer from 0 to 2^53-1",
-    actual: array.data[0],
+    actual: stored,
   });
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { type Problem, type Tensor, TensorjarError } from "@tensorjar/core";
-import { describe, quote, shapeText } from "@tensorjar/core/codec";
+import { quote, shapeText } from "@tensorjar/core/codec";
 import type { LeafAdapter, LoadOptions, LoadReport } from "@tensorjar/tree";
 import { applyLoad, planLoad, readOnlyProblem, treeMismatch } from "@tensorjar/tree/codec";
 import type { VerifyOptions } from "./format.js";
@@ -9,7 +9,7 @@ import { liveTree, stepAdapter, stepsByPath, stepTensor } from "./live-tree.js";
 import { sameShape } from "./shape.js";
 import {
   checkNames,
-  isSnapshot,
+  checkSnapshot,
   type OptimizerSnapshot,
   type Snapshot,
   type SnapshotOptions,
@@ -44,11 +44,7 @@ export function restoreSnapshot(
   state: TrainingState,
   options: RestoreOptions = {},
 ): LoadReport {
-  if (!isSnapshot(snapshot)) {
-    throw new TensorjarError("invalid-argument", `${describe(snapshot)} is no snapshot`, {
-      hint: "loadCheckpoint, a format's load and takeSnapshot give one",
-    });
-  }
+  checkSnapshot(snapshot);
   checkState(state);
   const { adapters = [], assign = "copy", names, verify: _, ...rest } = options;
   checkNames(names);
@@ -68,31 +64,38 @@ export function restoreSnapshot(
   return { ...report, loaded: report.loaded.filter((path) => !steps.has(path)) };
 }
 
-interface UnfitMoment extends Problem {
-  readonly expected: readonly number[];
-  readonly actual: readonly number[];
+/** A moment of another shape than what it belongs to. */
+interface UnfitMoment {
+  readonly problem: Problem;
+  readonly line: string;
 }
 
-/** Adam's moments have the shape of their parameter, whatever shape that has. */
+/** Adam's moments have the shape of their parameter, whatever shape that has; where it is not known, that of each other. */
 function unfitMoments(
   snapshot: Snapshot,
   toTree: (name: string) => string,
   rename: (path: string) => string = (path) => path,
 ): UnfitMoment[] {
-  const problems: UnfitMoment[] = [];
+  const unfit: UnfitMoment[] = [];
+  const { params } = snapshot;
   for (const [name, { slots }] of snapshot.optimizers) {
+    const first = slots.get("exp_avg");
     for (const slot of ["exp_avg", "exp_avg_sq"]) {
       for (const [group, { shape }] of slots.get(slot) ?? []) {
-        const { params } = snapshot;
         // The gem's groups: of the parameter's name, or the one group `default` of an optimizer of its name.
         const param = params.get(group) ?? (group === "default" ? params.get(name) : undefined);
-        if (param === undefined || sameShape(param.shape, shape)) continue;
+        const expected = (param ?? first?.get(group))?.shape;
+        if (expected === undefined || sameShape(expected, shape)) continue;
         const path = rename(below(`optimizers.${name}.${slot}`, toTree(group)));
-        problems.push({ kind: "shape", path, expected: param.shape, actual: shape });
+        const other = param === undefined ? "exp_avg" : "parameter";
+        unfit.push({
+          problem: { kind: "shape", path, expected, actual: shape },
+          line: `${quote(path)} is ${shapeText(shape)} in the file, but its ${other} is ${shapeText(expected)}`,
+        });
       }
     }
   }
-  return problems;
+  return unfit;
 }
 
 /** One error for what does not fit the state, and for moments in the file that do not fit their parameters. */
@@ -103,14 +106,10 @@ function mismatch(
 ): TensorjarError {
   let { message } = treeMismatch(problems);
   if (unfit.length > 0) {
-    const lines = unfit.map(
-      ({ path, expected, actual }) =>
-        `${quote(path)} is ${shapeText(actual)} in the file, but its parameter is ${shapeText(expected)}`,
-    );
-    message += `${listed(lines)}\n(moments have the shape of their parameter; shape: "exact" asks instead that all shapes are those in the state)`;
+    message += `${listed(unfit.map(({ line }) => line))}\n(moments have the shape of their parameter; shape: "exact" asks instead that all shapes are those in the state)`;
   }
   return new TensorjarError("tree-mismatch", message, {
-    problems: [...problems, ...unfit],
+    problems: [...problems, ...unfit.map(({ problem }) => problem)],
     ...(frozen && { hint: "steps are numbers, and are set in objects that are not frozen" }),
   });
 }

@@ -170,6 +170,14 @@ export function isSnapshot(value: TrainingState | Snapshot): value is Snapshot {
   return typeof value === "object" && value !== null && "configText" in value;
 }
 
+/** Throws `invalid-argument` for what is no snapshot. */
+export function checkSnapshot(value: Snapshot): void {
+  if (isSnapshot(value)) return;
+  throw new TensorjarError("invalid-argument", `${describe(value)} is no snapshot`, {
+    hint: "loadCheckpoint, a format's load and takeSnapshot give one",
+  });
+}
+
 /**
  * A snapshot to write: a live state is copied at once; a snapshot is checked, since anyone may have made it.
  * Its `configText` is kept as long as it says the same as its `config`.

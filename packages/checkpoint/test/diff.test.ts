@@ -106,6 +106,20 @@ test("elements are counted, also those that share bytes", async () => {
   }
 });
 
+test("the largest difference of 64-bit integers is exact, as far as a number is", async () => {
+  const file = (dtype: "int64" | "uint64", ...values: bigint[]) =>
+    encode({ params: { w: tensor(values, undefined, dtype) }, optimizers: {}, step: 0 });
+  for (const [dtype, a, b, maxAbs] of [
+    ["int64", [2n ** 60n, 1n], [2n ** 60n + 1n, 1n], 1],
+    ["int64", [-(2n ** 63n), 5n], [-(2n ** 63n) + 3n, 4n], 3],
+    ["int64", [2n ** 63n - 1n], [-(2n ** 63n)], 2 ** 64],
+    ["uint64", [2n ** 64n - 1n, 0n], [2n ** 64n - 2n, 2n], 2],
+  ] as const) {
+    const found = await diffCheckpoints(await file(dtype, ...a), await file(dtype, ...b));
+    expect(found).toMatchObject([{ path: "params.w", kind: "values", maxAbs }]);
+  }
+});
+
 test("the containers do not count as a difference", async () => {
   const state: TrainingState = {
     params: { w: vector(1), b: vector(2) },

@@ -101,6 +101,36 @@ describe.each([
     expect(back.optimizers.get("b")?.slots.get("exp_avg_sq")).toEqual(new Map([["w", vector(2)]]));
   });
 
+  test("refuses what is no snapshot, no file and no setting", async () => {
+    for (const wrong of [undefined, null, 5, "x", {}, []]) {
+      await expectError(() => to(wrong as never), {
+        code: "invalid-argument",
+        names: ["snapshot"],
+      });
+      await expectError(() => from(wrong as never), {
+        code: "invalid-argument",
+        names: ["tensors"],
+      });
+    }
+    const file = to(snapshot());
+    const options: [object, string][] = [
+      [{ step: -1 }, "step"],
+      [{ step: 1.5 }, "step"],
+      [{ config: { a: Number.NaN } }, "config\\.a"],
+      [{ hyperparameters: { lr: Number.NaN } }, "hyperparameters\\.lr"],
+    ];
+    for (const [given, name] of options) {
+      await expectError(() => from(file, given), { code: "invalid-argument", names: [name] });
+    }
+    await expectError(() => from(file, { optimizer: 5 as never }), { code: "invalid-name" });
+    const settings = { lr: 1, betas: [0, 1] };
+    const { optimizers } = from(file, { hyperparameters: settings });
+    settings.betas[0] = 5;
+    expect(optimizers.get("adam")?.hyperparameters).toEqual({ lr: 1, betas: [0, 1] });
+    const metadata = Object.fromEntries(file.metadata) as never; // what a program without types may give
+    expect(from({ tensors: file.tensors, metadata })).toEqual(from(file));
+  });
+
   test("refuses names that it does not know, and steps that are none", async () => {
     await expectError(() => from({ tensors: { weight: vector(1) } }), {
       code: "invalid-checkpoint",

@@ -212,6 +212,20 @@ describe("a checkpoint as an .npz archive", () => {
       code: "unsupported-version",
       names: ["\\b7\\b", "\\b1\\b"],
     });
+    const late = await edited((entries) =>
+      entries.set("checkpoint_version", tensor(2n ** 63n, [], "uint64")),
+    );
+    await expectError(() => npzCheckpoint.load(late), {
+      code: "unsupported-version",
+      names: ["\\b9223372036854775808\\b", "\\b1\\b"],
+    });
+    for (const version of [tensor(0, [1], "int32"), tensor(-1, [1], "int64")]) {
+      const early = await edited((entries) => entries.set("checkpoint_version", version));
+      await expectError(() => npzCheckpoint.load(early), {
+        code: "invalid-checkpoint",
+        names: ["version"],
+      });
+    }
     await expectError(() => npzCheckpoint.load(encodeNpz({ w: vector(1) })), {
       code: "invalid-checkpoint",
       names: ["checkpoint_version"],

@@ -11,7 +11,7 @@ import {
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { expectError, random } from "../../../tooling/testing.js";
-import { adamState, content, copyOf, gather } from "./support.js";
+import { adamState, content, gather } from "./support.js";
 
 const saved = async (state: TrainingState): Promise<Snapshot> =>
   safetensorsCheckpoint.load(await gather(safetensorsCheckpoint.chunks(state)));
@@ -98,7 +98,7 @@ describe("restoring a snapshot", () => {
       },
       step: 0,
     };
-    const before = copyOf(live);
+    const before = structuredClone(live);
     const error = await expectError(() => restoreSnapshot(snapshot, live), {
       code: "tree-mismatch",
     });
@@ -239,7 +239,7 @@ describe("restoring a snapshot", () => {
     });
     const snapshot = takeSnapshot(make());
     const problems = async (live: TrainingState, options = {}): Promise<string[] | undefined> => {
-      const before = copyOf(live);
+      const before = structuredClone(live);
       const error = await expectError(() => restoreSnapshot(snapshot, live, options), {
         code: "tree-mismatch",
         names: ["read-only"],
@@ -407,7 +407,7 @@ describe("restoring a snapshot", () => {
       },
       step: 0,
     };
-    const before = copyOf(live);
+    const before = structuredClone(live);
     const error = await expectError(() => restoreSnapshot(snapshot, live, { shape: "any" }), {
       code: "tree-mismatch",
       names: ["optimizers\\.adam\\.exp_avg\\.scales", "params\\.fresh"],
@@ -433,6 +433,35 @@ describe("restoring a snapshot", () => {
       }
     }
     expect(live).toEqual(before);
+  });
+
+  test("compares the two moments with each other where their parameter is not known", async () => {
+    const moments = (first: number[], second: number[]) => ({
+      params: { means: vector(1) },
+      optimizers: {
+        all: {
+          step: 1,
+          exp_avg: { joint: vector(...first) },
+          exp_avg_sq: { joint: vector(...second) },
+        },
+        one: { step: 1, exp_avg_sq: { alone: vector(...second) } },
+      },
+      step: 1,
+    });
+    const live = moments([7], [7]);
+    const before = structuredClone(live);
+    const unlike = takeSnapshot(moments([1, 2], [1, 2, 3]));
+    const error = await expectError(() => restoreSnapshot(unlike, live, { shape: "any" }), {
+      code: "tree-mismatch",
+      names: ["optimizers\\.all\\.exp_avg_sq\\.joint", "its exp_avg is \\(2"],
+    });
+    expect(error.details.problems).toEqual([
+      { kind: "shape", path: "optimizers.all.exp_avg_sq.joint", expected: [2], actual: [3] },
+    ]);
+    expect(live).toEqual(before);
+    const alike = moments([1, 2], [3, 4]);
+    restoreSnapshot(takeSnapshot(alike), live, { shape: "any" });
+    expect(live).toEqual(alike);
   });
 
   test("changes nothing for unfit moments, whatever is renamed, and renames nothing but paths", async () => {
@@ -581,7 +610,7 @@ describe("restoring a snapshot", () => {
       optimizers: { o: { step: 0 } },
       step: 0,
     });
-    const before = copyOf(frozen);
+    const before = structuredClone(frozen);
     await expectError(() => restoreSnapshot(snapshot, frozen), {
       code: "tree-mismatch",
       names: ["read-only"],
@@ -647,7 +676,7 @@ describe("restoring a snapshot", () => {
       fc.asyncProperty(plan, plan, fc.boolean(), async (from, to, same) => {
         const source = make(from);
         const live = make(same ? { ...from, step: 0 } : to);
-        const before = copyOf(live);
+        const before = structuredClone(live);
         try {
           restoreSnapshot(takeSnapshot(source), live);
         } catch (error) {

@@ -220,6 +220,18 @@ describe("a checkpoint as a safetensors file", () => {
       code: "unsupported-version",
       names: ["version 2", "\\b1\\b"],
     });
+    for (const version of [String(2n ** 64n), "9".repeat(400)]) {
+      const later = encodeSafetensors(tensors, { metadata: metadata.set("version", version) });
+      const error = await expectError(() => load(later), {
+        code: "unsupported-version",
+        names: [`version "?${version.slice(0, 20)}`, "\\b1\\b"],
+      });
+      expect(error.details.actual).toBe(version);
+    }
+    for (const version of ["0", "-1", "02", "2.0", "2e0", " 2", ""]) {
+      const wrong = encodeSafetensors(tensors, { metadata: metadata.set("version", version) });
+      await expectError(() => load(wrong), { code: "invalid-checkpoint", names: ["version"] });
+    }
   });
 
   test("refuses safetensors files that are no checkpoint, and other files", async () => {

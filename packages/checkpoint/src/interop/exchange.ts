@@ -1,8 +1,13 @@
 import { type Named, type Tensor, TensorjarError, toFloat64 } from "@tensorjar/core";
-import { checkTensor, namedEntries, quote } from "@tensorjar/core/codec";
-import { isJsonObject, type Json, jsonText } from "../json.js";
+import { checkName, checkTensor, namedEntries, quote } from "@tensorjar/core/codec";
+import { checkStep, copyJson, isJsonObject, type Json, jsonText } from "../json.js";
 import { parseJson } from "../parse-json.js";
-import { freezeSnapshot, type OptimizerSnapshot, type Snapshot } from "../snapshot.js";
+import {
+  checkSnapshot,
+  freezeSnapshot,
+  type OptimizerSnapshot,
+  type Snapshot,
+} from "../snapshot.js";
 
 /** What another library calls things: write it with `encodeSafetensors(tensors, { metadata })`. Arrays are those of the snapshot. */
 export interface Exchange {
@@ -59,6 +64,7 @@ export function chosenOptimizer(
   snapshot: Snapshot,
   { optimizer }: ToOptions,
 ): { name: string; optimizer: OptimizerSnapshot } | undefined {
+  checkSnapshot(snapshot);
   const { optimizers } = snapshot;
   const names = [...optimizers.keys()];
   if (optimizer === undefined && names.length > 1) {
@@ -150,13 +156,18 @@ export class Collected {
 
   snapshot(metadata: ReadonlyMap<string, string>, options: FromOptions): Snapshot {
     const { optimizer = "adam" } = options;
+    checkName(optimizer, "optimizers");
     const text = metadata.get("hyperparameters");
-    const hyperparameters =
-      options.hyperparameters ??
-      (text === undefined ? undefined : parseJson(text, "hyperparameters", { finite: true }));
+    let hyperparameters: Json | undefined;
+    if (options.hyperparameters !== undefined) {
+      hyperparameters = copyJson(options.hyperparameters, "hyperparameters").json;
+    } else if (text !== undefined) {
+      hyperparameters = parseJson(text, "hyperparameters", { finite: true });
+    }
     let counted = this.step ?? 0;
     for (const each of this.steps.values()) counted = Math.max(counted, each);
     const step = options.step ?? countOf(metadata.get("step"), counted);
+    checkStep(step, "step");
     const configText =
       options.config === undefined
         ? (metadata.get("config") ?? "{}")
@@ -202,10 +213,11 @@ export function scalarStep(name: string, tensor: Tensor): number {
 
 /** Sorts a foreign file's tensors; `place` says `false` to a name that it does not know. Throws `invalid-checkpoint`. */
 export function collect(
-  { tensors, metadata = new Map() }: Foreign,
+  file: Foreign,
   options: FromOptions,
   place: (name: string, tensor: Tensor, into: Collected) => boolean,
 ): Snapshot {
+  const { tensors, metadata = new Map() }: Foreign = Object(file);
   const into = new Collected();
   for (const [name, tensor] of namedEntries(tensors)) {
     checkTensor(tensor, name);
@@ -217,7 +229,7 @@ export function collect(
       { name, hint: "the names are those that docs/checkpoints.md shows" },
     );
   }
-  return into.snapshot(metadata, options);
+  return into.snapshot(new Map(namedEntries(metadata, "metadata")), options);
 }
 
 /** What stands after `prefix`, or `undefined`. */

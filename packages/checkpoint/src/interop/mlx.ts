@@ -22,9 +22,9 @@ import {
  * where the hyperparameters have `lr`. Bias correction is MLX's option, off by default. Throws `unsupported`.
  */
 export function toMlx(snapshot: Snapshot, options: ToOptions = {}): Exchange {
+  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
   const tensors = new Map<string, Tensor>();
   for (const [path, tensor] of snapshot.params) tensors.set(`model.${path}`, tensor);
-  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
   if (optimizer !== undefined) {
     checkSemantics(optimizer, "MLX", { eps_root: 0 });
     addSlots(tensors, optimizer, "MLX", {

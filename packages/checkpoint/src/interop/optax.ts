@@ -22,9 +22,9 @@ import {
  * `opt_state.0.nu.NAME`. Throws `unsupported` for what Optax does otherwise, such as AMSGrad's maximum.
  */
 export function toOptax(snapshot: Snapshot, options: ToOptions = {}): Exchange {
+  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
   const tensors = new Map<string, Tensor>();
   for (const [path, tensor] of snapshot.params) tensors.set(`params.${path}`, tensor);
-  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
   if (optimizer !== undefined) {
     checkSemantics(optimizer, "optax.adamw", { bias_correction: true });
     const step = commonStep(optimizer, "Optax");

@@ -21,9 +21,9 @@ import {
  * Throws `unsupported` for what `torch.optim` does otherwise.
  */
 export function toTorch(snapshot: Snapshot, options: ToOptions = {}): Exchange {
+  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
   const tensors = new Map<string, Tensor>();
   for (const [path, tensor] of snapshot.params) tensors.set(`model.${path}`, tensor);
-  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
   if (optimizer !== undefined) {
     checkSemantics(optimizer, "torch.optim", { bias_correction: true, eps_root: 0 });
     const { step, slots } = optimizer;
