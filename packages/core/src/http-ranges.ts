@@ -138,10 +138,11 @@ async function fetchRange(
 ): Promise<void> {
   let at = start;
   const attempt = async (): Promise<void> => {
+    if (at === end) return; // it broke off after the last byte
     const response = await client.get(`bytes=${at}-${end - 1}`, signal);
-    checkPartial(client, response, at, end);
+    const told = checkPartial(client, response, at, end);
     for await (const piece of client.body(response, signal)) {
-      if (at + piece.length > end) throw tooMuch(client, start, end);
+      if (at + piece.length > told) throw tooMuch(client, start, told);
       take(piece, at);
       at += piece.length;
     }
@@ -150,13 +151,16 @@ async function fetchRange(
   await client.retrying(attempt, signal, () => at);
 }
 
-/** Throws unless `response` is a plain 206 for bytes `start` to at most `end` (exclusive). */
+/**
+ * Throws unless `response` is a plain 206 for bytes `start` to at most `end` (exclusive); returns where the range that
+ * it tells ends, `end` when it tells none.
+ */
 export function checkPartial(
   client: HttpClient,
   response: Response,
   start: number,
   end: number,
-): void {
+): number {
   const { status } = response;
   const asked = `bytes ${start} to ${end} were asked for`;
   let wrong: string | undefined;
@@ -166,16 +170,18 @@ export function checkPartial(
   else if (status !== 206) wrong = `answered with status ${status}, not 206: ${asked}`;
   else if (coding !== undefined) {
     wrong = `answered a range with Content-Encoding ${coding}, which cannot be decoded: ${asked}`;
+  } else if (/^multipart\//i.test(response.headers.get("Content-Type") ?? "")) {
+    wrong = `answered a range in several parts (multipart): ${asked}`;
   } else if (range !== undefined && (range.start !== start || range.end > end)) {
     wrong = `answered with the range ${range.start} to ${range.end}, but ${asked}`;
   }
-  if (wrong === undefined) return;
+  if (wrong === undefined) return range?.end ?? end;
   discard(response);
   throw client.error(wrong, status);
 }
 
 export function tooMuch(client: HttpClient, start: number, end: number): TensorjarError {
-  return client.error(`sent more than the range asked for, bytes ${start} to ${end}`, 206);
+  return client.error(`sent more than the range ${start} to ${end}`, 206);
 }
 
 export function tooLittle(

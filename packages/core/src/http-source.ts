@@ -56,9 +56,9 @@ async function open(client: HttpClient, options: HttpSourceOptions): Promise<Byt
     const body = await wholeBody(client, response, maxBody, signal);
     return rangesSource(client, body, body.length, signal);
   }
-  checkPartial(client, response, 0, firstLength);
-  const first = await upTo(client, response, firstLength, signal);
-  if (first === undefined) throw tooMuch(client, 0, firstLength);
+  const told = checkPartial(client, response, 0, firstLength);
+  const first = await upTo(client, response, told, signal);
+  if (first === undefined) throw tooMuch(client, 0, told);
   const size = totalSize(response) ?? (await sizeByLength(client, signal)) ?? options.size;
   if (size === undefined) {
     throw client.error("does not tell how long the file is", 206, {

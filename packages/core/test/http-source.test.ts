@@ -312,6 +312,16 @@ describe("answers that are not what was asked for", () => {
     ["a shorter file", "source-changed", reply(416, null, { "Content-Range": "bytes */9000" })],
     ["another start", "http", reply(206, ten, { "Content-Range": "bytes 99999-100008/200000" })],
     ["a longer range", "http", reply(206, ten, { "Content-Range": "bytes 100000-100010/200000" })],
+    [
+      "a shorter range than its bytes",
+      "http",
+      reply(206, ten, { "Content-Range": "bytes 100000-100004/200000" }),
+    ],
+    [
+      "several parts",
+      "http",
+      reply(206, ten, { "Content-Type": "multipart/byteranges; boundary=x" }),
+    ],
     ["a coded range", "http", reply(206, ten, { ...range, "Content-Encoding": "gzip" })],
     ["more bytes", "http", reply(206, bytes.slice(0, 11), range)],
     ["fewer bytes", "truncated", reply(206, ten.slice(0, 9), range)],
@@ -326,6 +336,20 @@ describe("answers that are not what was asked for", () => {
     ],
   ])("%s is %s", async (_, code, answer) => {
     await expectError(() => readWith(answer), { code });
+  });
+
+  test("are refused for the first answer as well", async () => {
+    const few = bytes.slice(0, 100);
+    for (const [names, answer] of [
+      [["more than the range 0 to 10"], reply(206, few, { "Content-Range": "bytes 0-9/100" })],
+      [["multipart"], reply(206, few, { "Content-Type": "Multipart/ByteRanges; boundary=x" })],
+    ] as const) {
+      const error = await expectError(() => open(fakeServer(few, () => answer)), {
+        code: "http",
+        names,
+      });
+      expect(error.details.status).toBe(206);
+    }
   });
 
   test("a weak ETag, an unknown total and hidden headers prove no change", async () => {
@@ -513,6 +537,21 @@ describe("failures that may pass", () => {
       sameBytes(await hurry(source.read(100_000, 5_000)), bytes.subarray(100_000, 105_000)),
     ).toBe(true);
     expect(server.ranges().slice(1)).toEqual(["bytes=100000-104999", "bytes=101000-104999"]);
+  });
+
+  test("a connection that breaks after the last byte asks for nothing more", async () => {
+    vi.useFakeTimers();
+    const server = fakeServer(bytes, (request, count) => {
+      const { start, end } = request;
+      if (count === 1) return plain(bytes)(request, count);
+      return reply(206, broken(bytes.slice(start, end)), {
+        "Content-Range": `bytes ${start}-${end - 1}/${bytes.length}`,
+      });
+    });
+    const source = await open(server);
+    expect(await source.read(100_000, 10)).toEqual(bytes.slice(100_000, 100_010));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(server.ranges().slice(1)).toEqual(["bytes=100000-100009"]);
   });
 
   test("a file that changed while the connection was down is not stitched together", async () => {
