@@ -11,23 +11,31 @@ export interface Scale {
   /** The numbers at both ends of the colours. */
   readonly ends: readonly [number, number];
   readonly colours: (part: number) => string;
+  /** Whether a NaN or an infinity is among the numbers. */
+  readonly holes: boolean;
 }
 
 /** Two colours that part at zero where there are both signs, one ramp otherwise. */
 export function colourScale(values: Float64Array): Scale {
   let low = Number.POSITIVE_INFINITY;
   let high = Number.NEGATIVE_INFINITY;
+  let holes = false;
   for (const value of values) {
-    if (!Number.isFinite(value)) continue;
+    if (!Number.isFinite(value)) {
+      holes = true;
+      continue;
+    }
     if (value < low) low = value;
     if (value > high) high = value;
   }
   if (low > high) {
-    return { low: Number.NaN, high: Number.NaN, ends: [0, 0], colours: interpolateViridis };
+    const none = Number.NaN;
+    return { low: none, high: none, ends: [0, 0], colours: interpolateViridis, holes };
   }
-  if (low >= 0 || high <= 0) return { low, high, ends: [low, high], colours: interpolateViridis };
+  if (low >= 0 || high <= 0)
+    return { low, high, ends: [low, high], colours: interpolateViridis, holes };
   const most = Math.max(-low, high);
-  return { low, high, ends: [-most, most], colours: (part) => interpolateRdBu(1 - part) };
+  return { low, high, ends: [-most, most], colours: (part) => interpolateRdBu(1 - part), holes };
 }
 
 /** Of NaNs and infinities; in neither of the scales. */
@@ -62,8 +70,8 @@ function channels(colour: string): number[] {
 
 /** What the colours of a scale stand for, with the numbers at its ends. */
 export function legend(scale: Scale): HTMLElement {
-  const note = h("span", { class: "quiet" }, "pink: NaN or infinite");
-  if (Number.isNaN(scale.low)) return h("div", { class: "legend" }, note);
+  const note = scale.holes ? [h("span", { class: "quiet" }, "pink: NaN or infinite")] : [];
+  if (Number.isNaN(scale.low)) return h("div", { class: "legend" }, ...note);
   const [from, to] = scale.ends;
   const columns = Array.from({ length: 64 }, (_, i) => i);
   const values = Float64Array.from(columns, (i) => from * (1 - i / 63) + to * (i / 63));
@@ -73,6 +81,6 @@ export function legend(scale: Scale): HTMLElement {
     h("span", {}, numberText(from)),
     paint({ rows: [0], columns, values }, scale),
     h("span", {}, numberText(to)),
-    note,
+    ...note,
   );
 }

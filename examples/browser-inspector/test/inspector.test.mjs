@@ -203,12 +203,14 @@ describe("a file", () => {
       await openFiles(page, made("model.safetensors"));
       await choose(page, "tokens.ids");
       assert.equal(await fact(page, "max"), "9007199254740993");
+      assert.doesNotMatch(await page.locator(".legend").textContent(), /NaN/);
       await choose(page, "tokens.phases");
       assert.equal(await page.locator("article output").textContent(), "[0, 0] = 5");
       await choose(page, "step");
       assert.equal(await page.locator(".value").textContent(), "12.5");
       await choose(page, "conv.damaged");
       assert.equal(await fact(page, "NaN"), "1");
+      assert.match(await page.locator(".legend").textContent(), /pink: NaN or infinite/);
       await page.getByText("2 numbers of 4 are NaN or infinite.").waitFor();
       for (const [name, text] of [
         ["npy/npy-string-u5.npy", /"/],
