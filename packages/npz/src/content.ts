@@ -86,7 +86,7 @@ export function decodeMember(
   options: NpyReadOptions,
   owned: boolean,
 ): NpyArray {
-  return inMember(entry.name, () => {
+  return inMember(entry, () => {
     const layout = readLayout(content, options);
     checkDataSize(layout, content.length);
     return decodeData(layout, content.subarray(layout.header.dataOffset), options, owned);

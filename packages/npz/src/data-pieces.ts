@@ -21,7 +21,7 @@ export async function* dataPieces(
     throw fault;
   });
   const { dataOffset, fortranOrder } = header;
-  const shape = inMember(entry.name, () => arrayShape(header, options));
+  const shape = inMember(entry, () => arrayShape(header, options));
   const unit = element.byteOrder === "big" ? swapSize(element.dtype, element.itemSize) : 1;
 
   async function* converted(): AsyncGenerator<Uint8Array> {

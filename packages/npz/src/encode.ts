@@ -77,7 +77,7 @@ export function unpacked(
   { growthPadding }: WriteSettings,
 ): Unpacked {
   const nameBytes = memberName(name);
-  const { pieces, byteLength } = inMember(name, () => npyPieces(array, { growthPadding }));
+  const { pieces, byteLength } = inMember({ name }, () => npyPieces(array, { growthPadding }));
   return { nameBytes, size: byteLength, pieces };
 }
 

@@ -110,7 +110,7 @@ function readEndRecord(window: Uint8Array, at: number, start: number): Directory
   if (disk !== 0 || directoryDisk !== 0 || countHere !== count)
     return `the end record at ${end} speaks of several disks`;
   if (offset + length !== end)
-    return `the end record at ${end} puts a directory of ${length} bytes at offset ${offset}, which does not end where the record starts`;
+    return `the end record at ${end} puts a directory of ${length} bytes at offset ${offset}, which does not end there`;
   return { start: offset, length, count };
 }
 
@@ -121,7 +121,7 @@ export function noArchive(head: Uint8Array, size: number, fault: string): Tensor
   if (fault !== "") return invalidArchive(fault);
   const isCut = numberAt(head, 0, 4) === localSignature;
   if (size > 0 && !isCut) return notNpz("no known format");
-  const what = isCut ? `of ${size} bytes has no end record: its end is missing` : "is empty";
+  const what = isCut ? `of ${size} bytes ends before its end record` : "is empty";
   return new TensorjarError("truncated", `the archive ${what}`, { offset: size });
 }
 

@@ -22,14 +22,18 @@ export function memberFault(
   return new TensorjarError(code, `member ${quote(name)} ${what}`, all, { cause });
 }
 
-/** Runs `work` and names the member in what it throws. */
-export function inMember<T>(name: string, work: () => T): T {
+/** Runs `work` and names the member in what it throws, and where in the archive its local header stands, if it does. */
+export function inMember<T>(
+  { name, offset }: { readonly name: string; readonly offset?: number },
+  work: () => T,
+): T {
   try {
     return work();
   } catch (error) {
     if (!isTensorjarError(error)) throw error;
     const { hint: _, ...details } = error.details; // the message ends with it already
     const message = `member ${quote(name)}: ${error.message}`;
-    throw new TensorjarError(error.code, message, { ...details, name }, { cause: error });
+    const place = { name, ...(offset !== undefined && { offset }) };
+    throw new TensorjarError(error.code, message, { ...details, ...place }, { cause: error });
   }
 }

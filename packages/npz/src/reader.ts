@@ -130,11 +130,11 @@ export async function layoutOf(
   entry: Entry,
   options: NpyReadOptions,
 ): Promise<NpyLayout> {
-  const { name, size } = entry;
+  const { size } = entry;
   let start = await prefix(read, entry, headRoom);
-  const { dataOffset } = inMember(name, () => headerEnd(start, size, options));
+  const { dataOffset } = inMember(entry, () => headerEnd(start, size, options));
   if (dataOffset > start.length) start = await prefix(read, entry, dataOffset);
-  return inMember(name, () => {
+  return inMember(entry, () => {
     const layout = readLayout(start, options, size);
     checkDataSize(layout, size);
     return layout;

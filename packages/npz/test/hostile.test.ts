@@ -372,6 +372,8 @@ describe("one bad member", () => {
       { ...x, name: "inflate.npy", method: 8 },
       { name: "text.npy", raw: latin("this is no array") },
       { name: "object.npy", raw: objects },
+      { name: "cut.npy", raw: npyBytes([1, 2, 3]).subarray(0, 130) },
+      { name: "long.npy", raw: concat(npyBytes([1]), latin("more")) },
     ];
     const codes = [
       "checksum-mismatch",
@@ -381,6 +383,8 @@ describe("one bad member", () => {
       "checksum-mismatch",
       "not-this-format",
       "unsupported",
+      "truncated",
+      "trailing-bytes",
     ];
     const bytes = makeZip([x, ...bad, y]);
     const file = await openNpz(bytes);
@@ -389,7 +393,9 @@ describe("one bad member", () => {
     for (const [i, code] of codes.entries()) {
       const name = file.names[i + 1] ?? "";
       await expectError(() => decodeNpz(bytes, { names: ["x", name] }), { code, names: [name] });
-      await expectError(() => file.get(name), { code, names: [name] });
+      const { details } = await expectError(() => file.get(name), { code, names: [name] });
+      const { name: member, offset } = file.members[i + 1] ?? {};
+      expect(details).toMatchObject({ name: member, offset }); // in the archive, whatever is wrong
       await expectError(
         async () => {
           for await (const _ of file.chunks(name));
