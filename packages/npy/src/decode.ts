@@ -1,4 +1,10 @@
-import { type BytesLike, type DType, type Tensor, TensorjarError } from "@tensorjar/core";
+import {
+  type BytesLike,
+  type DType,
+  isTensorjarError,
+  type Tensor,
+  TensorjarError,
+} from "@tensorjar/core";
 import { describe, isDType, quote, tensorFromBytes, toBytes } from "@tensorjar/core/codec";
 import { swapBytes } from "#swap";
 import type { NpyArray } from "./array.js";
@@ -40,17 +46,39 @@ export function decodeNpy(bytes: BytesLike, options: NpyDecodeOptions = {}): Npy
   return decodeFirst(toBytes(bytes), options).array;
 }
 
-/** The arrays of a file in which several were saved one after another; each is decoded when its turn comes. Throws as {@link decodeNpy} does. */
+/**
+ * The arrays of a file in which several were saved one after another; each is decoded when its turn comes.
+ * Throws as {@link decodeNpy} does, and names the array and where it starts when it is not the first.
+ */
 export function* decodeNpySequence(
   bytes: BytesLike,
   options: NpyReadOptions = {},
 ): Generator<NpyArray, void, undefined> {
-  let rest = toBytes(bytes);
+  const file = toBytes(bytes);
+  let start = 0;
+  let index = 0;
   do {
-    const first = decodeFirst(rest, { ...options, trailing: "ignore" });
-    rest = rest.subarray(first.end);
-    yield first.array;
-  } while (rest.length > 0);
+    const { array, end } = decodeNext(file, start, index++, options);
+    start += end;
+    yield array;
+  } while (start < file.length);
+}
+
+function decodeNext(
+  file: Uint8Array,
+  start: number,
+  index: number,
+  options: NpyReadOptions,
+): { array: NpyArray; end: number } {
+  try {
+    return decodeFirst(file.subarray(start), { ...options, trailing: "ignore" });
+  } catch (error) {
+    if (index === 0 || !isTensorjarError(error)) throw error;
+    const { hint: _, ...details } = error.details; // the message ends with it already
+    const offset = start + (details.offset ?? 0);
+    const message = `array ${index}, which starts at offset ${start}: ${error.message}`;
+    throw new TensorjarError(error.code, message, { ...details, offset }, { cause: error });
+  }
 }
 
 /** The array that `file` begins with, and where it ends. */

@@ -140,6 +140,24 @@ describe("what follows the data", () => {
     await expectError(() => broken.next(), { code: "truncated" });
     await expectError(() => [...decodeNpySequence(new Uint8Array())], { code: "truncated" });
   });
+
+  test("names the array of a sequence that is wrong, and where in the file", async () => {
+    const first = encodeNpy(floats).length;
+    const cut = await expectError(() => [...decodeNpySequence(file.subarray(0, -1))], {
+      code: "truncated",
+      names: [`array 1, which starts at offset ${first}`],
+    });
+    expect(cut.details).toMatchObject({ offset: file.length - 1, expected: 1, actual: 0 });
+    const junk = await expectError(
+      () => [...decodeNpySequence(Uint8Array.of(...encodeNpy(floats), 1, 2, 3))],
+      { code: "not-this-format", names: ["array 1", `offset ${first}`] },
+    );
+    expect(junk.details.offset).toBe(first);
+    const alone = await expectError(() => [
+      ...decodeNpySequence(encodeNpy(floats).subarray(0, -1)),
+    ]);
+    expect(alone.message).not.toMatch(/array \d/);
+  });
 });
 
 describe("strings", () => {
