@@ -98,12 +98,13 @@ async function namesIn(folder: string, prefix: string): Promise<readonly string[
 /** The path that a string or a `file:` URL names. Throws `invalid-argument`. */
 function toPath(path: unknown): string {
   const isUrl = path instanceof URL || (typeof path === "string" && /^(file|https?):/i.test(path));
-  if (typeof path === "string" && path !== "" && !isUrl) return path;
+  let named: unknown = path;
   try {
-    if (isUrl) return fileURLToPath(path);
+    if (isUrl) named = fileURLToPath(path);
   } catch {
-    // What is wrong with it is said below.
+    named = undefined; // what is wrong with it is said below
   }
+  if (typeof named === "string" && named !== "" && !named.includes("\0")) return named;
   throw new TensorjarError("invalid-argument", `expected a folder, got ${describe(path)}`, {
     hint: "give its path, or a file: URL",
   });

@@ -143,7 +143,8 @@ describe("a folder", () => {
     const folder = newFolder();
     await folderStore(pathToFileURL(folder).href).put("a", [Uint8Array.of(1)]);
     expect(await list(folder)).toEqual(["a"]);
-    for (const path of ["", "https://a.b/c", new URL("https://a.b/c"), "file://host/a", 5, null]) {
+    const wrong = ["", "https://a.b/c", new URL("https://a.b/c"), "file://host/a", 5, null];
+    for (const path of [...wrong, "a\0b", "file:///a%00b"]) {
       await expectError(() => folderStore(path as string), {
         code: "invalid-argument",
         names: ["folder"],

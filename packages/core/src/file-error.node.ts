@@ -8,10 +8,13 @@ export function toPath(path: string | URL): string {
   if (typeof given !== "string" && !(given instanceof URL)) {
     throw new TensorjarError("invalid-argument", `expected a path, got ${describe(given)}`);
   }
-  if (typeof given === "string" && !/^(file|https?):/i.test(given)) {
-    if (!given.includes("\0")) return given;
-    throw new TensorjarError("invalid-argument", `the path ${quote(given)} holds a NUL`);
-  }
+  const named =
+    typeof given === "string" && !/^(file|https?):/i.test(given) ? given : urlToPath(given);
+  if (!named.includes("\0")) return named;
+  throw new TensorjarError("invalid-argument", `the path ${quote(named)} holds a NUL`);
+}
+
+function urlToPath(given: string | URL): string {
   try {
     return fileURLToPath(given);
   } catch (cause) {

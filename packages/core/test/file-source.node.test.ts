@@ -98,7 +98,7 @@ describe("fileSource", () => {
     });
     expect(dir.details.errno).toBe("EISDIR");
     await expectError(() => fileSource(folder.path("a", "b")), { code: "io", names: ["ENOTDIR"] });
-    for (const wrong of ["a\0b", "file://host/a", "file:///a%2fb", 7, undefined]) {
+    for (const wrong of ["a\0b", "file:///a%00b", "file://host/a", "file:///a%2fb", 7, undefined]) {
       // @ts-expect-error: not all are strings
       await expectError(() => fileSource(wrong), { code: "invalid-argument" });
     }

@@ -2,6 +2,7 @@ import {
   type ByteSource,
   type Bytes,
   bytesSource,
+  httpSource,
   isTensorjarError,
   type SourceLike,
   TensorjarError,
@@ -50,6 +51,9 @@ export async function toFacadeSource(
 ): Promise<ByteSource> {
   signal?.throwIfAborted();
   if (isPromise(source)) return toFacadeSource(await abortable(source, signal), signal);
+  if (source instanceof URL && source.protocol !== "file:") {
+    return httpSource(source, signal === undefined ? {} : { signal }); // as text, `data:` and others would be paths
+  }
   const path = sourcePath(source);
   if (path !== undefined) return openText(path, signal);
   const chunks = isResponse(source) ? await bodyOf(source) : source;

@@ -64,6 +64,7 @@ describe.each(containers)("a file of format %s", (format, bytes, names) => {
     ["a Response", () => new Response(bytes)],
     ["a stream", () => new Blob([bytes]).stream()],
     ["an async iterable", () => pieces(bytes)],
+    ["a data: URL", () => new URL(`data:;base64,${btoa(String.fromCharCode(...bytes))}`)],
   ];
 
   test.each(sources)("loads from %s, told by its content", async (_, source) => {
@@ -177,6 +178,10 @@ test("an error of another copy of tensorjar stays what it is", async () => {
     throw foreign;
   })();
   await expect(load(chunks)).rejects.toBe(foreign);
+});
+
+test("a URL of another kind is no path", async () => {
+  await expectError(() => load(new URL("ftp://host.example/a.npz")), { code: "http" });
 });
 
 test("URLs in messages hold no password and no signature", async () => {
