@@ -98,12 +98,13 @@ export function countText(count: number, noun: string): string {
 }
 
 /** Ways out that only a program can take: by a function, an option or a value of one. */
-const forPrograms = /[a-z][A-Z]|[{}]|: (?:true|")/;
+const forPrograms = /[a-z][A-Z]|[{}]|: (?:true|false|")/;
 
 /** What is said at a shell in place of some ways out. */
 const atShell: readonly (readonly [RegExp, string])[] = [
-  [/^asVoid/, "convert to .safetensors"],
+  [/^asVoid|cast it to/, "convert to .safetensors"],
   [/Authorization|maxBody/, "download it, and name the file"],
+  [/verify: false/, "the file is damaged"],
   [/give the bytes/, "save it to a file, and name that"],
   [/in a browser/, "check the address and the network"],
   [/^open it again/, "run the command again when nothing writes to it"],

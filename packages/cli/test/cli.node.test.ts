@@ -308,6 +308,10 @@ test("no error tells someone at a shell to call a function", async () => {
   await save(at("half.safetensors"), { half });
   await save(at("a.npz"), { x: zeros([2]) });
   await writeFile(at("long.safetensors"), [encodeSafetensors({ half }), Buffer.alloc(6)]);
+  await saveCheckpoint(at("run.safetensors"), { params: { half }, optimizers: {}, step: 1 });
+  const damaged = await readFile(at("run.safetensors"));
+  damaged[damaged.length - 1] = 77;
+  await writeFile(at("run.safetensors"), damaged);
   const lines = async (...args: string[]): Promise<string> => {
     [out, err] = [[], []];
     expect(await run(args)).toBeGreaterThan(0);
@@ -321,6 +325,7 @@ test("no error tells someone at a shell to call a function", async () => {
   expect(await lines("verify", at("long.safetensors"))).toMatch(
     /6 bytes too many: .*, the file at \d+$/,
   );
+  expect(await lines("verify", at("run.safetensors"))).toMatch(/states \w+: the file is damaged$/);
   expect(await lines("inspect", at("none.npy"))).toMatch(/could not be opened \(ENOENT\)$/);
   expect(await lines("inspect", "http://127.0.0.1:1/a.npy")).toMatch(
     /the address and the network$/,
