@@ -1,12 +1,12 @@
 import type { Bytes, Chunks, SinkLike } from "@tensorjar/core";
-import { writeChunks } from "@tensorjar/core/codec";
+import { toBytes, writeChunks } from "@tensorjar/core/codec";
 import type { NpyArray } from "./array.js";
 import { cloneBytes } from "./bytes.js";
 import { type NpyWriteOptions, npyPieces } from "./encode.js";
 
 /**
  * An .npy file as chunks to pull: the header, then views of the array's data, which must not change until they are
- * taken. Throws at once, as `encodeNpy` does.
+ * taken. Throws at once, as `encodeNpy` does; iterating rejects with `invalid-argument` for memory that was transferred.
  */
 export function npyChunks(array: NpyArray, options?: NpyWriteOptions): Chunks {
   const { byteLength, pieces } = npyPieces(array, options);
@@ -14,7 +14,8 @@ export function npyChunks(array: NpyArray, options?: NpyWriteOptions): Chunks {
 }
 
 async function* pull(pieces: readonly Uint8Array[]): AsyncGenerator<Bytes> {
-  for (const { buffer, byteOffset, length } of pieces) {
+  for (const piece of pieces) {
+    const { buffer, byteOffset, length } = toBytes(piece); // throws for memory that was transferred meanwhile
     yield buffer instanceof ArrayBuffer
       ? new Uint8Array(buffer, byteOffset, length)
       : cloneBytes(new Uint8Array(buffer, byteOffset, length));

@@ -46,6 +46,14 @@ const rows = (count: number, first = 0): TensorOf<"int16"> =>
   );
 
 describe("writing an array", () => {
+  test("refuses memory that is transferred before it is taken", async () => {
+    const data = new Float32Array(1000);
+    const chunks = npyChunks(tensor(data)).chunks[Symbol.asyncIterator]();
+    await chunks.next();
+    structuredClone(data, { transfer: [data.buffer] });
+    await expectError(() => chunks.next(), { code: "invalid-argument", names: ["transferred"] });
+  });
+
   test("pulls its bytes in chunks", async () => {
     const array = rows(2);
     const { byteLength, chunks } = npyChunks(array);

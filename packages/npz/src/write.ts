@@ -5,6 +5,7 @@ import {
   inOrder,
   namedEntries,
   Turns,
+  toBytes,
   writeChunks,
 } from "@tensorjar/core/codec";
 import type { NpyArray } from "@tensorjar/npy";
@@ -32,7 +33,7 @@ const chunkLength = 1 << 20;
  * The bytes of an archive in chunks of at most 64 MiB, pulled; the same bytes as `encodeNpz` but for what deflate makes.
  * Arrays that come from an async iterable are held one at a time. Large chunks are views of the arrays' memory, which
  * must not change before they are used. Names, options and arrays at hand are checked before this returns; it throws,
- * and iterating rejects, as `encodeNpz` throws.
+ * and iterating rejects, as `encodeNpz` throws; memory that was transferred meanwhile is `invalid-argument`.
  */
 export function npzChunks(
   arrays: NpzArrays,
@@ -69,7 +70,9 @@ async function pack(
 ): Promise<PackedMember> {
   let crc32 = 0;
   for (const piece of content.pieces) crc32 = await crc32InTurns(piece, turns, crc32);
-  return packed(content, crc32, deflates ? await deflate(content.pieces, level) : undefined);
+  const parts = deflates ? await deflate(content.pieces, level) : undefined;
+  content.pieces.forEach(toBytes); // throws for memory that was transferred meanwhile
+  return packed(content, crc32, parts);
 }
 
 /** Members whose arrays are all at hand; several are deflated at once, and the next is summed while one is written. */
@@ -117,7 +120,8 @@ async function* chunksOf(
     length = 0;
   };
   const put = function* (pieces: readonly Uint8Array[]): Generator<Bytes> {
-    for (const piece of pieces) {
+    for (const given of pieces) {
+      const piece = toBytes(given); // as there
       if (piece.length < smallPiece) {
         pending.push(piece);
         length += piece.length;

@@ -195,6 +195,30 @@ test("values that no option has are refused", async () => {
   }
 });
 
+test("memory that is transferred before it is written is refused", async () => {
+  for (const compression of ["stored", "deflate"] as const) {
+    for (const length of [100, 1 << 19]) {
+      const data = new Uint8Array(length);
+      const before = Array.from({ length: 5 }, (_, i) => noise(`a${i}`, 1 << 20));
+      const chunks = npzChunks([...before, ["last", tensor(data)]], { compression });
+      await chunks.next();
+      structuredClone(data, { transfer: [data.buffer] });
+      await expectError(() => gather(chunks), { code: "invalid-argument", names: ["transferred"] });
+    }
+  }
+});
+
+/** An array of so many bytes that do not compress. */
+function noise(name: string, length: number): [string, NpyArray] {
+  const data = new Uint8Array(length);
+  let state = 1;
+  for (let at = 0; at < length; at++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    data[at] = state >>> 24;
+  }
+  return [name, tensor(data)];
+}
+
 describe("writing to a sink", () => {
   test("writes the archive and closes", async () => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
