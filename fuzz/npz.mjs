@@ -1,7 +1,8 @@
-// Mutates small archives and reads each by decodeNpz and openNpz: it is read or refused with a TensorjarError, in time,
-// and every archive that is read can be written and read again.
+// Mutates small archives and reads each by decodeNpz and by openNpz: both read the same or refuse it with the same
+// TensorjarError, in time, and every archive that is read can be written and read again.
 // node fuzz/npz.mjs [--count 100000] [--seed 1]; the packages must be built.
-import { decodeNpz, encodeNpz, openNpz, tensor } from "@tensorjar/npz";
+import assert from "node:assert/strict";
+import { decodeNpz, encodeNpz, isTensorjarError, openNpz, tensor } from "@tensorjar/npz";
 import { strToU8, zipSync } from "fflate";
 import { readAll } from "./support/outcomes.mjs";
 import { options, random } from "./support/random.mjs";
@@ -56,14 +57,28 @@ function mutated(bytes) {
   return out;
 }
 
+/** What reading comes to: the arrays, or the error. */
+async function resultOf(reading) {
+  try {
+    return { arrays: await reading() };
+  } catch (error) {
+    if (!isTensorjarError(error)) throw error;
+    return { error };
+  }
+}
+
 async function read(bytes) {
-  const arrays = below(2) === 0 ? decodeNpz(bytes) : await (await openNpz(bytes)).getAll();
+  const { arrays, error } = await resultOf(() => decodeNpz(bytes));
+  const opened = await resultOf(async () => (await openNpz(bytes)).getAll());
+  assert.deepEqual(opened.arrays, arrays, "openNpz reads other arrays than decodeNpz");
+  assert.equal(opened.error?.message, error?.message, "openNpz finds another fault than decodeNpz");
+  assert.deepEqual(opened.error?.details, error?.details);
+  if (error !== undefined) throw error;
   const names = [...arrays.keys()].filter(
     (name) => name !== "" && !/^\/|\\|(^|\/)\.\.(\/|$)/.test(name),
   );
   const again = decodeNpz(encodeNpz(names.map((name) => [name, arrays.get(name)])));
-  if ([...again.keys()].join("\n") !== names.join("\n"))
-    throw new Error("a round trip changed the names");
+  assert.deepEqual([...again.keys()], names, "a round trip changed the names");
   return "read";
 }
 
