@@ -1,13 +1,14 @@
-// Runs what needs gigabytes, on every runtime: node large/run.mjs [NAME…] [--on node,node@24,bun@1.4.5,deno@2.9.6]
+// Runs what needs gigabytes, on every runtime: node large/run.mjs [NAME…] [--on node,node@24]
 // Each large/NAME.mjs is a program that fails loudly, and deletes its files. The packages must be built.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { commandOf, runtimes } from "../tooling/runtimes.mjs";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { on: { type: "string", default: "node,node@24,bun@1.4.5,deno@2.9.6" } },
+  options: { on: { type: "string", default: runtimes.join() } },
 });
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const programs = readdirSync(folder)
@@ -19,9 +20,7 @@ if (programs.length === 0) throw new Error(`no such program: ${positionals.join(
 let failed = 0;
 for (const program of programs) {
   for (const runtime of values.on.split(",")) {
-    const run = runtime.startsWith("deno") ? ["run", "-A"] : [];
-    const [command, args] =
-      runtime === "node" ? [process.execPath, []] : ["npx", ["--yes", runtime, ...run]];
+    const [command, ...args] = commandOf(runtime);
     console.log(`\n# ${program} on ${runtime === "node" ? `node ${process.version}` : runtime}`);
     const { status } = spawnSync(command, [...args, `${folder}${program}`], { stdio: "inherit" });
     if (status !== 0) {

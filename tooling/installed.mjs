@@ -10,14 +10,9 @@ import { chromium } from "playwright";
 import * as vite from "vite";
 import { chromiumOptions } from "./chromium.mjs";
 import { packed, run } from "./pack.mjs";
+import { commandOf, runtimes } from "./runtimes.mjs";
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-const runtimes = {
-  "node (this one)": [process.execPath],
-  "node 24": ["npx", "--yes", "node@24"],
-  bun: ["npx", "--yes", "bun@1.4.5"],
-  deno: ["npx", "--yes", "deno@2.9.6", "run", "-A"],
-};
 const [, example] = /```js\n([\s\S]*?)```/.exec(readFileSync(path("../README.md"), "utf8"));
 
 const folder = mkdtempSync(`${tmpdir()}/tensorjar-`);
@@ -35,12 +30,13 @@ try {
     `${folder}/main.js`,
     'import { smoke } from "./smoke.js";\nconsole.log(JSON.stringify(await smoke()));\n',
   );
-  for (const [name, [command, ...args]] of Object.entries(runtimes)) {
-    await report(`example on ${name}`, () => {
+  for (const runtime of runtimes) {
+    const [command, ...args] = commandOf(runtime);
+    await report(`example on ${runtime}`, () => {
       rmSync(`${folder}/runs`, { recursive: true, force: true });
       run(command, [...args, "example.js"], { cwd: folder });
     });
-    await report(`calls on ${name}`, () =>
+    await report(`calls on ${runtime}`, () =>
       run(command, [...args, "main.js"], { cwd: folder }).trim(),
     );
   }
