@@ -1,4 +1,4 @@
-import { type ErrorCode, isTensorjarError } from "tensorjar";
+import { type ErrorCode, isTensorjarError, type TensorjarError } from "tensorjar";
 import { h } from "./dom.js";
 import { printable } from "./text.js";
 
@@ -68,13 +68,25 @@ const meanings: Record<ErrorCode, readonly [title: string, meaning: string]> = {
   "invalid-argument": ["That is not possible", "The choice does not fit the tensor."],
 };
 
+/** Ways out that only a program can take: by a function, an option or a value of one. */
+const forPrograms = /[a-z][A-Z]|[{}]|: (?:true|false|")/;
+
+/** The message of an error, without a way out that nobody has on a page. */
+function shownMessage({ message, details: { hint } }: TensorjarError): string {
+  if (hint === undefined || !forPrograms.test(hint) || !message.endsWith(`: ${hint}`))
+    return message;
+  return message.slice(0, -`: ${hint}`.length);
+}
+
 /** An error told in words, at once by screen readers too. */
 export function errorView(error: unknown, about?: string): HTMLElement {
   const known = isTensorjarError(error) ? error : undefined;
   const [title, meaning] = known
     ? meanings[known.code]
     : ["Something went wrong", "The browser could not do this; there may be too little memory."];
-  const message = error instanceof Error ? error.message : String(error);
+  const message = known
+    ? shownMessage(known)
+    : String(error instanceof Error ? error.message : error);
   return h(
     "div",
     { role: "alert", class: "error" },

@@ -1,3 +1,4 @@
+import type { TensorjarError } from "tensorjar";
 import { disclosed, h, scrolled, table } from "./dom.js";
 import { errorView, isAbort } from "./explain.js";
 import type { OpenedFile, Row } from "./opened-file.js";
@@ -117,7 +118,7 @@ function checkedText({ opened }: OpenedFile): string {
 
 function verdictView(
   opened: OpenedFile,
-  { faults, notFinite }: Verdict,
+  { faults, notFinite, readable }: Verdict,
   onChoose: (row: Row) => void,
 ): HTMLElement {
   const sums = opened.opened.kind === "npz" || opened.checkpoint !== undefined;
@@ -131,7 +132,7 @@ function verdictView(
     return h("button", { type: "button", class: "link", onclick }, nameText(name));
   };
   const most = 20;
-  const shownFaults = faults.slice(0, most);
+  const told = alike(faults);
   const shownNumbers = notFinite.slice(0, most);
   const more = (count: number): Node[] =>
     count > most ? [h("li", {}, `and ${(count - most).toLocaleString("en")} more`)] : [];
@@ -139,10 +140,13 @@ function verdictView(
     "div",
     {},
     ...(faults.length === 0 ? [h("p", {}, h("span", { class: "good" }, "✓ "), good)] : []),
-    ...shownFaults.map(([name, error]) => errorView(error, name === "" ? undefined : name)),
-    ...(faults.length > most ? [h("p", {}, `${faults.length - most} more are damaged.`)] : []),
-    ...(notFinite.length === 0
+    ...told.slice(0, most).map(([about, error]) => errorView(error, about)),
+    ...(told.length > most ? [h("p", {}, `${told.length - most} more are damaged.`)] : []),
+    ...(readable > 0 && notFinite.length === 0
       ? [h("p", {}, h("span", { class: "good" }, "✓ "), "No NaN and no infinity in what was read.")]
+      : []),
+    ...(notFinite.length === 0
+      ? []
       : [
           h(
             "p",
@@ -159,6 +163,22 @@ function verdictView(
           ),
         ]),
   );
+}
+
+/** Faults of one cause together, such as all tensors of a shard that is not there; each with what it is about. */
+function alike(
+  faults: Verdict["faults"],
+): (readonly [about: string | undefined, error: TensorjarError])[] {
+  const groups = new Map<string, [names: string[], error: TensorjarError]>();
+  for (const [name, error] of faults) {
+    const group = groups.get(error.message);
+    if (group === undefined) groups.set(error.message, [[name], error]);
+    else group[0].push(name);
+  }
+  return Array.from(groups.values(), ([[name = "", ...others], error]) => {
+    const more = others.length === 0 ? "" : ` and ${others.length.toLocaleString("en")} more`;
+    return [name === "" ? undefined : name + more, error];
+  });
 }
 
 function checkpointView({

@@ -9,6 +9,8 @@ export interface Verdict {
   readonly faults: readonly (readonly [name: string, error: TensorjarError])[];
   /** Tensors with NaNs or infinities, and how many they have. */
   readonly notFinite: readonly (readonly [name: string, count: number])[];
+  /** How many tensors could be read. */
+  readonly readable: number;
 }
 
 /**
@@ -55,12 +57,14 @@ export async function verify(
     });
     await verifyCheckpoint(metered(source, meter, signal)).catch((error) => damaged("", error));
   }
+  let readable = 0;
   for (const row of opened.rows) {
     signal.throwIfAborted();
     const { name } = row;
     try {
       const { dtype } = await infoOf(opened, row);
       const count = await countNotFinite(opened, name, dtype, signal, (n) => progress(n, name));
+      readable += 1;
       if (count > 0) notFinite.push([name, count]);
     } catch (error) {
       damaged(name, error);
@@ -71,7 +75,7 @@ export async function verify(
     await file.bytes(name, { signal }).catch((error) => damaged(name, error));
     progress(size, name);
   }
-  return { faults, notFinite };
+  return { faults, notFinite, readable };
 }
 
 async function countNotFinite(

@@ -309,6 +309,13 @@ describe("a file", () => {
       await openFiles(page, index);
       await page.getByRole("option").first().click();
       assert.match(await alert(page), /not-found/);
+      // One word about each shard that is not there, none about numbers that nobody read.
+      await page.getByRole("button", { name: "Verify all" }).click();
+      const faults = page.locator(".health [role=alert]");
+      await faults.first().waitFor();
+      assert.equal(await faults.count(), shards.length);
+      assert.match(await faults.last().textContent(), / and \d more: it is not there/);
+      assert.equal(await page.getByText("No NaN and no infinity").count(), 0);
     }));
 
   test("dropped on the page", () =>
@@ -370,6 +377,7 @@ describe("a checkpoint", () => {
       await openFiles(page, made("flipped.safetensors"));
       await page.getByRole("button", { name: "Verify all" }).click();
       assert.match(await alert(page), /The data is damaged[\s\S]*checksum-mismatch/);
+      assert.doesNotMatch(await alert(page), /verify: false/); // a page has no options
     }));
 });
 
