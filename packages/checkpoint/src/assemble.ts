@@ -66,7 +66,8 @@ export function readVersion(metadata: ReadonlyMap<string, string>): number {
     );
   }
   const text = required(metadata, "version");
-  if (count.test(text) && Number(text) > schemaVersion) throw newerVersion(text, schemaVersion);
+  const stated = count.test(text) ? Number(text) : 0; // perhaps past what an integer may be here
+  if (stated > schemaVersion) throw newerVersion(stated, schemaVersion);
   const version = integer(metadata, "version");
   if (version < 1) throw invalid("the checkpoint has version 0, the first is 1");
   return version;

@@ -1,5 +1,5 @@
 import { isTensorjarError, TensorjarError } from "@tensorjar/core";
-import { describe, quote } from "@tensorjar/core/codec";
+import { quote } from "@tensorjar/core/codec";
 import type { CheckpointFormat } from "./format.js";
 import { mayPass } from "./patience.js";
 import type { CheckpointInfo } from "./retention.js";
@@ -42,7 +42,7 @@ export class Catalog {
     // By step: pages of a bucket may list a file twice, which must not count twice in what stays.
     const files = new Map<number, StoreEntry & { readonly step: number }>();
     let other: string | undefined;
-    for await (const entry of listIn(this.#store)) {
+    for await (const entry of this.#store.list("step-")) {
       const step = stepOf(entry.name, extension);
       if (step !== undefined) files.set(step, { ...entry, step });
       else if (containers.some((ext) => stepOf(entry.name, ext) !== undefined)) other = entry.name;
@@ -100,37 +100,6 @@ export class Catalog {
     }
     return now.size;
   }
-}
-
-/** What a store lists. Throws `invalid-argument` for one that lists something else. */
-async function* listIn(store: Store): AsyncGenerator<StoreEntry, void, undefined> {
-  const given: unknown = store.list("step-");
-  if (!isIterable(given)) throw wrongList(`list of the store gave ${describe(given)}`);
-  for await (const entry of given) {
-    if (!isEntry(entry)) throw wrongList(`list of the store named ${describe(entry)}`);
-    yield entry;
-  }
-}
-
-function isIterable(value: unknown): value is AsyncIterable<unknown> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    (Symbol.asyncIterator in value || Symbol.iterator in value)
-  );
-}
-
-function isEntry(entry: unknown): entry is StoreEntry {
-  return (
-    typeof entry === "object" && entry !== null && "name" in entry && typeof entry.name === "string"
-  );
-}
-
-function wrongList(message: string): TensorjarError {
-  return new TensorjarError("invalid-argument", message, {
-    name: "list",
-    hint: "it gives an async iterable of { name, size }: write it as async *list(prefix)",
-  });
 }
 
 export function metricsOf(metrics: CheckpointInfo["metrics"]): Pick<CheckpointInfo, "metrics"> {

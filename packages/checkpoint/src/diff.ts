@@ -130,39 +130,23 @@ function countDifferences(a: Uint8Array, b: Uint8Array, bits: number): number {
 
 /** `undefined` for a dtype whose numbers are not known. */
 function largestDifference(left: Tensor, right: Tensor): number | undefined {
-  if (isWide(left) && isWide(right)) return Number(largestOfWide(left.data, right.data));
   try {
-    const [a, b] = [toFloat64(left), toFloat64(right)];
+    const wide = /int64/.test(left.dtype); // float64 does not hold all of these
+    const [a, b] = wide ? [left.data, right.data] : [toFloat64(left), toFloat64(right)];
     let largest = 0;
     for (let i = 0; i < a.length; i++) {
       const [x = 0, y = 0] = [a[i], b[i]];
       if (Object.is(x, y)) continue;
-      const difference = Math.abs(x - y);
-      largest = Math.max(largest, Number.isNaN(difference) ? Infinity : difference);
+      largest = Math.max(
+        largest,
+        distance(Number(wide ? BigInt(x) - BigInt(y) : Number(x) - Number(y))),
+      );
     }
     return largest;
   } catch (error) {
     if (isTensorjarError(error, "unsupported")) return undefined;
     throw error;
   }
-}
-
-function isWide(tensor: Tensor): tensor is Tensor<"int64" | "uint64"> {
-  return tensor.dtype === "int64" || tensor.dtype === "uint64";
-}
-
-/** Float64 does not hold all of these, and would tell numbers that differ as equal. */
-function largestOfWide(
-  left: BigInt64Array | BigUint64Array,
-  right: BigInt64Array | BigUint64Array,
-): bigint {
-  let largest = 0n;
-  for (let i = 0; i < left.length; i++) {
-    const difference = (left[i] ?? 0n) - (right[i] ?? 0n);
-    if (difference > largest) largest = difference;
-    else if (-difference > largest) largest = -difference;
-  }
-  return largest;
 }
 
 function compareNumbers(
@@ -172,9 +156,12 @@ function compareNumbers(
   differences: Difference[],
 ): void {
   if (Object.is(left, right)) return;
-  const difference = Math.abs(left - right);
-  const maxAbs = Number.isNaN(difference) ? Infinity : difference;
-  differences.push({ path, kind: "values", count: 1, maxAbs });
+  differences.push({ path, kind: "values", count: 1, maxAbs: distance(left - right) });
+}
+
+/** How far apart two numbers of that difference are. */
+function distance(difference: number): number {
+  return Number.isNaN(difference) ? Infinity : Math.abs(difference);
 }
 
 function compareJson(

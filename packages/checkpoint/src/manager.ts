@@ -154,9 +154,7 @@ class Manager implements Checkpoints {
       this.#guarded("chunks" in file ? file.chunks : file, counted),
       size,
     );
-    if (!counted.whole && counted.bytes !== size.size) {
-      throw this.#notStored(name, "was not taken to its end by the store");
-    }
+    this.#damaged.delete(name);
     const info: CheckpointInfo = {
       step,
       name,
@@ -164,9 +162,10 @@ class Manager implements Checkpoints {
       ...metricsOf(metrics),
       ...(replaced ? { replaced } : {}),
     };
-    this.#damaged.delete(name);
-    await this.#settle(info);
-    return info;
+    const taken = counted.whole || counted.bytes === size.size;
+    if (taken && (await this.#settle(info))) return info;
+    this.#damaged.add(name);
+    throw new TensorjarError("io", `the store did not keep all of ${quote(name)}`, { name });
   }
 
   /** A writer that lost its lock must not commit. */
@@ -194,27 +193,20 @@ class Manager implements Checkpoints {
     counted.whole = true;
   }
 
-  /** The error about a file that the store was given but does not have whole; whatever it has counts as damaged. */
-  #notStored(name: string, what: string): TensorjarError {
-    this.#damaged.add(name);
-    return new TensorjarError("io", `${quote(name)} ${what}`, {
-      name,
-      hint: "its `put` takes every chunk whole before it resolves",
-    });
-  }
-
-  /** Tidies up after a save. A failure of that does not undo the save: it is tried again after the next, and told by `flush`. */
-  async #settle(saved: CheckpointInfo): Promise<void> {
-    let stored: number | undefined;
+  /**
+   * Tidies up after a save, and resolves to whether the store has all of it. A failure of tidying up does not undo the
+   * save: it is tried again after the next, and told by `flush`.
+   */
+  async #settle(saved: CheckpointInfo): Promise<boolean> {
     try {
-      stored = await this.#catalog.wrote(saved);
-      if (stored === undefined || stored === saved.size) await this.#clean(saved);
+      const stored = await this.#catalog.wrote(saved);
+      if (stored !== undefined && stored !== saved.size) return false;
+      await this.#clean(saved);
       this.#uncleaned = undefined;
     } catch (error) {
       this.#uncleaned = error;
     }
-    if (stored === undefined || stored === saved.size) return;
-    throw this.#notStored(saved.name, `was stored with ${stored} of its ${saved.size} bytes`);
+    return true;
   }
 
   /** Deletes what need not stay. */
@@ -242,16 +234,11 @@ class Manager implements Checkpoints {
     state: TrainingState,
     { which, ...options }: RestoreOptions & { which?: Which } = {},
   ): Promise<{ step: number; snapshot: Snapshot; skipped: readonly Skipped[] } | undefined> {
-    const { adapters, statics, names } = this.#options;
+    const { compression: _, ...own } = this.#options;
     const found = await this.#find(which, options);
     if (found === undefined) return undefined;
     const { snapshot, skipped } = found;
-    restoreSnapshot(snapshot, state, {
-      ...(adapters === undefined ? {} : { adapters }),
-      ...(statics === undefined ? {} : { statics }),
-      ...(names === undefined ? {} : { names }),
-      ...options,
-    });
+    restoreSnapshot(snapshot, state, { ...own, ...options });
     this.#restored = snapshot.step;
     return { step: snapshot.step, snapshot, skipped };
   }

@@ -1,13 +1,10 @@
 import { TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
 
-/** The error for a checkpoint of a version that this code does not know yet, given in digits: of any number of them. */
-export function newerVersion(version: string, newest: number): TensorjarError {
-  const shown = version.length > 20 ? quote(version) : version;
-  const actual = Number.isSafeInteger(Number(version)) ? Number(version) : version;
+/** The error for a checkpoint of a version that this code does not know yet. */
+export function newerVersion(version: number | bigint, newest: number): TensorjarError {
   return new TensorjarError(
     "unsupported-version",
-    `the checkpoint has version ${shown}, the newest that is known here is ${newest}`,
-    { expected: newest, actual, hint: "update @tensorjar/checkpoint" },
+    `the checkpoint has version ${version}, the newest that is known here is ${newest}`,
+    { expected: newest, actual: version, hint: "update @tensorjar/checkpoint" },
   );
 }

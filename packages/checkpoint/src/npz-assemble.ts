@@ -39,10 +39,9 @@ export async function checkVersion(file: NpzFile): Promise<void> {
   const faults = new Faults();
   const name = headNames.version;
   const array = file.names.includes(name) ? await file.get(name) : missing(name, faults);
-  const stored = array && storedInteger(name, array, faults);
-  if (stored !== undefined && stored > npzVersion) throw newerVersion(String(stored), npzVersion);
-  const version = stored === undefined ? undefined : count(name, stored, faults);
-  if (version === 0) {
+  const stored = array?.dtype.includes("int") && isTensor(array) ? array.data[0] : undefined;
+  if (stored !== undefined && stored > npzVersion) throw newerVersion(stored, npzVersion);
+  if (array && integer(name, array, faults) === 0) {
     faults.add("the version is 0, the first is 1", { kind: "unexpected", path: name, actual: 0 });
   }
   faults.throwAny();
@@ -54,11 +53,6 @@ function missing(name: string, faults: Faults): undefined {
 
 /** A count stored as () or (1,) of any integer dtype. */
 function integer(name: string, array: NpyArray, faults: Faults): number | undefined {
-  const stored = storedInteger(name, array, faults);
-  return stored === undefined ? undefined : count(name, stored, faults);
-}
-
-function storedInteger(name: string, array: NpyArray, faults: Faults): number | bigint | undefined {
   const one = array.shape.length === 0 || (array.shape.length === 1 && array.shape[0] === 1);
   const { dtype } = array;
   if (!one || !/^u?int\d+$/.test(dtype) || !isTensor(array)) {
@@ -70,17 +64,13 @@ function storedInteger(name: string, array: NpyArray, faults: Faults): number | 
     });
     return undefined;
   }
-  return array.data[0];
-}
-
-function count(name: string, stored: number | bigint, faults: Faults): number | undefined {
-  const value = Number(stored);
+  const value = Number(array.data[0]);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  faults.add(`${quote(name)} is ${stored}, not an integer from 0 to 2^53-1`, {
+  faults.add(`${quote(name)} is ${array.data[0]}, not an integer from 0 to 2^53-1`, {
     kind: "unexpected",
     path: name,
     expected: "an integer from 0 to 2^53-1",
-    actual: stored,
+    actual: array.data[0],
   });
   return undefined;
 }

@@ -64,10 +64,9 @@ export function restoreSnapshot(
   return { ...report, loaded: report.loaded.filter((path) => !steps.has(path)) };
 }
 
-/** A moment of another shape than what it belongs to. */
-interface UnfitMoment {
-  readonly problem: Problem;
-  readonly line: string;
+interface UnfitMoment extends Problem {
+  readonly expected: readonly number[];
+  readonly actual: readonly number[];
 }
 
 /** Adam's moments have the shape of their parameter, whatever shape that has; where it is not known, that of each other. */
@@ -76,7 +75,7 @@ function unfitMoments(
   toTree: (name: string) => string,
   rename: (path: string) => string = (path) => path,
 ): UnfitMoment[] {
-  const unfit: UnfitMoment[] = [];
+  const problems: UnfitMoment[] = [];
   const { params } = snapshot;
   for (const [name, { slots }] of snapshot.optimizers) {
     const first = slots.get("exp_avg");
@@ -87,15 +86,11 @@ function unfitMoments(
         const expected = (param ?? first?.get(group))?.shape;
         if (expected === undefined || sameShape(expected, shape)) continue;
         const path = rename(below(`optimizers.${name}.${slot}`, toTree(group)));
-        const other = param === undefined ? "exp_avg" : "parameter";
-        unfit.push({
-          problem: { kind: "shape", path, expected, actual: shape },
-          line: `${quote(path)} is ${shapeText(shape)} in the file, but its ${other} is ${shapeText(expected)}`,
-        });
+        problems.push({ kind: "shape", path, expected, actual: shape });
       }
     }
   }
-  return unfit;
+  return problems;
 }
 
 /** One error for what does not fit the state, and for moments in the file that do not fit their parameters. */
@@ -106,10 +101,14 @@ function mismatch(
 ): TensorjarError {
   let { message } = treeMismatch(problems);
   if (unfit.length > 0) {
-    message += `${listed(unfit.map(({ line }) => line))}\n(moments have the shape of their parameter; shape: "exact" asks instead that all shapes are those in the state)`;
+    const lines = unfit.map(
+      ({ path, expected, actual }) =>
+        `${quote(path)} is ${shapeText(actual)} in the file, but its parameter or exp_avg is ${shapeText(expected)}`,
+    );
+    message += `${listed(lines)}\n(moments have the shape of their parameter; shape: "exact" compares with the state instead)`;
   }
   return new TensorjarError("tree-mismatch", message, {
-    problems: [...problems, ...unfit.map(({ problem }) => problem)],
+    problems: [...problems, ...unfit],
     ...(frozen && { hint: "steps are numbers, and are set in objects that are not frozen" }),
   });
 }

@@ -93,12 +93,8 @@ export async function readStateAsync(
   return snapshot;
 }
 
-function treeOptions(part: Part, { adapters, statics }: StateOptions): TreeOptions {
-  return {
-    prefix: part.path,
-    ...(adapters === undefined ? {} : { adapters }),
-    ...(statics === undefined ? {} : { statics }),
-  };
+function treeOptions(part: Part, { adapters = [], statics = "error" }: StateOptions): TreeOptions {
+  return { prefix: part.path, adapters, statics };
 }
 
 function fill(part: Part, leaves: ReadonlyMap<string, Tensor>): void {

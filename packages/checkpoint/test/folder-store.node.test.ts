@@ -1,24 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { folderStore } from "@tensorjar/checkpoint/node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError } from "../../../tooling/testing.js";
 import { lockFolder } from "../src/folder-lock.node.js";
 import { storeSuite } from "./store-suite.js";
 
-let root: string;
+const { path } = temporaryFolder();
 let folders = 0;
-const newFolder = () => join(root, `folder-${folders++}`, "deeper");
+const newFolder = () => path(`folder-${folders++}`, "deeper");
 const list = async (folder: string) => (await readdir(folder).catch(() => [])).sort();
-
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "tensorjar-store-"));
-});
-afterAll(() => rm(root, { recursive: true }));
 
 storeSuite("folderStore", async () => {
   const folder = newFolder();
@@ -123,7 +118,7 @@ describe("a folder", () => {
   });
 
   test("tells faults of the disk with the system's code", async () => {
-    const file = join(root, "file");
+    const file = path("file");
     await writeFile(file, "x");
     await expectError(() => folderStore(file).put("a", []), { code: "io", names: ["file"] });
     await expectError(() => folderStore(join(file, "b")).put("a", []), { code: "io" });
@@ -155,8 +150,8 @@ describe("a folder", () => {
   test("may be reached through a link", async () => {
     const folder = newFolder();
     await mkdir(folder, { recursive: true });
-    await symlink(folder, join(root, "link"));
-    await folderStore(join(root, "link")).put("a", [Uint8Array.of(1)]);
+    await symlink(folder, path("link"));
+    await folderStore(path("link")).put("a", [Uint8Array.of(1)]);
     expect(await list(folder)).toEqual(["a"]);
   });
 });

@@ -224,9 +224,9 @@ describe("a checkpoint as a safetensors file", () => {
       const later = encodeSafetensors(tensors, { metadata: metadata.set("version", version) });
       const error = await expectError(() => load(later), {
         code: "unsupported-version",
-        names: [`version "?${version.slice(0, 20)}`, "\\b1\\b"],
+        names: ["version (18446744073709552000|Infinity)", "\\b1\\b"],
       });
-      expect(error.details.actual).toBe(version);
+      expect(error.details.actual).toBe(Number(version));
     }
     for (const version of ["0", "-1", "02", "2.0", "2e0", " 2", ""]) {
       const wrong = encodeSafetensors(tensors, { metadata: metadata.set("version", version) });

@@ -1,9 +1,8 @@
 import type * as Files from "node:fs/promises";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { folderStore } from "@tensorjar/checkpoint/node";
 import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 
 /** What another process does once, between the names of a folder being read and the files being looked up. */
 const other = vi.hoisted(() => ({ does: undefined as (() => Promise<void>) | undefined }));
@@ -21,17 +20,17 @@ vi.mock("node:fs/promises", async (original) => {
   };
 });
 
+const { path } = temporaryFolder();
+
 test("a folder is not empty because another process replaced all of its files while it was listed", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "tensorjar-shared-"));
-  await writeFile(join(folder, "step-1"), "old");
-  other.does = () => rename(join(folder, "step-1"), join(folder, "step-2"));
+  await writeFile(path("step-1"), "old");
+  other.does = () => rename(path("step-1"), path("step-2"));
   const names: string[] = [];
-  for await (const { name } of folderStore(folder).list("step-")) names.push(name);
+  for await (const { name } of folderStore(path()).list("step-")) names.push(name);
   expect(names).toEqual(["step-2"]);
   expect(other.does).toBe(undefined);
 
-  other.does = () => rm(join(folder, "step-2"));
-  for await (const { name } of folderStore(folder).list("step-")) names.push(name);
+  other.does = () => rm(path("step-2"));
+  for await (const { name } of folderStore(path()).list("step-")) names.push(name);
   expect(names).toEqual(["step-2"]);
-  await rm(folder, { recursive: true });
 });
