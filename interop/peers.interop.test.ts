@@ -1,10 +1,8 @@
 /** Files to and from the JavaScript libraries that read or write them at all; they come with the bench workspace. */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import {
   encodeNpz,
   encodeSafetensors,
@@ -14,6 +12,7 @@ import {
   tensor,
   zeros,
 } from "../packages/tensorjar/src/index.js";
+import { temporaryFolder } from "../tooling/folder.node.js";
 
 const require = createRequire(new URL("../bench/package.json", import.meta.url));
 /** A peer, whose own types are not asked: what it gives is looked at. */
@@ -26,15 +25,12 @@ const image = tensor(
   [2, 3],
 );
 const ids = tensor([1n, 2n, -3n], [3], "int64");
-let folder = "";
-const at = (name: string): string => join(folder, name);
+const { path: at } = temporaryFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tensorjar-peers-"));
   await save(at("image.npy"), image);
   await save(at("both.npz"), { image, ids });
   await save(at("both.safetensors"), { image, ids });
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("npyjs", () => {
   test("reads our .npy, and we read its", async () => {

@@ -1,8 +1,8 @@
 import type * as Files from "node:fs";
 import { fileSink, fileSource } from "@tensorjar/core/node";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
-import { temporaryFolder } from "./folder.node.js";
 import { pattern } from "./pattern.js";
 
 /** What the disk does wrong: the operation of that number fails; a write takes no more than so many bytes. */

@@ -3,9 +3,9 @@ import { pathToFileURL } from "node:url";
 import { writeChunks } from "@tensorjar/core/codec";
 import { type FileSinkOptions, fileSink } from "@tensorjar/core/node";
 import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { deferred, turns } from "./deferred.js";
-import { temporaryFolder } from "./folder.node.js";
 import { pattern } from "./pattern.js";
 
 const folder = temporaryFolder();

@@ -5,9 +5,9 @@ import { pathToFileURL } from "node:url";
 import { readChunks } from "@tensorjar/core";
 import { fileSource } from "@tensorjar/core/node";
 import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { deferred, turns } from "./deferred.js";
-import { temporaryFolder } from "./folder.node.js";
 import { pattern } from "./pattern.js";
 
 const folder = temporaryFolder();

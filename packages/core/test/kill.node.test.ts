@@ -3,8 +3,8 @@ import * as fs from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { random } from "../../../tooling/testing.js";
-import { temporaryFolder } from "./folder.node.js";
 
 /** Each costs the start of a process; CI asks for more. */
 const kills = Number(process.env["TENSORJAR_KILLS"] ?? 8);

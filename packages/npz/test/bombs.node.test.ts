@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { fields, type MadeMember, makeZip, npyMember } from "./zip-maker.js";
 
 const MiB = 2 ** 20;
@@ -69,19 +68,18 @@ const bombs: Record<string, { bytes: Uint8Array; code: string; options?: object 
 };
 
 describe("archives made to exhaust memory", () => {
-  let folder = "";
+  const { path } = temporaryFolder();
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "tensorjar-bombs-"));
     await build({
       entryPoints: [fileURLToPath(new URL("../src/index.ts", import.meta.url))],
-      outfile: join(folder, "npz.mjs"),
+      outfile: path("npz.mjs"),
       bundle: true,
       format: "esm",
       platform: "node",
       conditions: ["tensorjar-source", "node"],
     });
     await writeFile(
-      join(folder, "run.mjs"),
+      path("run.mjs"),
       `import { readFileSync } from "node:fs";
       import { decodeNpz, openNpz } from "./npz.mjs";
       const [file, options] = process.argv.slice(2);
@@ -93,20 +91,16 @@ describe("archives made to exhaust memory", () => {
       console.log(JSON.stringify({ codes, peak: process.resourceUsage().maxRSS * 1024 }));`,
     );
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const run = async (...args: string[]): Promise<{ codes: string[]; peak: number }> => {
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      join(folder, "run.mjs"),
-      ...args,
-    ]);
+    const { stdout } = await promisify(execFile)(process.execPath, [path("run.mjs"), ...args]);
     return JSON.parse(stdout);
   };
 
   test("are refused with at most 64 MiB over bare Node", { timeout: 60_000 }, async () => {
     const bare = await run();
     for (const [what, { bytes, code, options = {} }] of Object.entries(bombs)) {
-      const file = join(folder, "bomb.npz");
+      const file = path("bomb.npz");
       await writeFile(file, bytes);
       const { codes, peak } = await run(file, JSON.stringify(options));
       expect(codes, what).toEqual([code, code]);

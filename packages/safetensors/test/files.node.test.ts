@@ -1,17 +1,7 @@
-import {
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rm,
-  truncate,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { open, readFile, truncate, utimes, writeFile } from "node:fs/promises";
 import { type Tensor, tensor } from "@tensorjar/core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError } from "../../../tooling/testing.js";
 import type { ByteSource } from "../src/index.js";
 import {
@@ -27,12 +17,7 @@ import {
   writeShardedSafetensors,
 } from "../src/index.node.js";
 
-let folder = "";
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tensorjar-safetensors-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-const path = (name: string) => join(folder, name);
+const { path, list } = temporaryFolder();
 
 const tensors = new Map<string, Tensor>([
   ["w", tensor(Float32Array.from({ length: 200_000 }, (_, i) => i))],
@@ -126,7 +111,7 @@ describe("saving over the file that is open", () => {
   it("that fails leaves the old file and no other", async () => {
     const before = encodeSafetensors(tensors);
     await writeFile(path("kept"), before);
-    const files = await readdir(folder);
+    const files = list();
     const producer = {
       name: "w",
       dtype: "uint8" as const,
@@ -143,7 +128,7 @@ describe("saving over the file that is open", () => {
       writeSafetensors(fileSink(path("kept")), { w: { ...producer, data: "x" as never } }),
     );
     expect(Buffer.compare(await readFile(path("kept")), before)).toBe(0);
-    expect(await readdir(folder)).toEqual(files);
+    expect(list()).toEqual(files);
   });
 });
 
@@ -171,13 +156,13 @@ it("a sharded model is a folder of files, written whole or not at all", async ()
   expect(file.names).toEqual(["w", "b"]);
   expect(await file.get("b")).toEqual(tensors.get("b"));
   await file.close();
-  const files = await readdir(folder);
+  const files = list();
   const failing = (name: string) =>
-    name.includes("2-of") ? fileSink(join(folder, "no folder", name)) : sink(name);
+    name.includes("2-of") ? fileSink(path("no folder", name)) : sink(name);
   await expectError(() =>
     writeShardedSafetensors(failing, tensors, { maxShardBytes: 500_000, prefix: "other" }),
   );
-  expect(await readdir(folder)).toEqual(files);
+  expect(list()).toEqual(files);
 });
 
 it("a header of 4,000 tensors with names in every script is read", async () => {

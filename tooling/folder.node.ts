@@ -7,7 +7,7 @@ import { afterAll, beforeAll } from "vitest";
 export function temporaryFolder(): { path(...names: string[]): string; list(): string[] } {
   let folder = "";
   beforeAll(() => {
-    folder = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "tensorjar-core-")));
+    folder = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), "tensorjar-test-")));
   });
   afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
   return {
