@@ -75,7 +75,8 @@ const forPrograms = /[a-z][A-Z]|[{}]|: (?:true|false|")/;
 function shownMessage({ message, details: { hint } }: TensorjarError): string {
   if (hint === undefined || !forPrograms.test(hint) || !message.endsWith(`: ${hint}`))
     return message;
-  return message.slice(0, -`: ${hint}`.length);
+  const found = message.slice(0, -`: ${hint}`.length);
+  return hint.endsWith("download it") ? `${found}: download it, and open that` : found;
 }
 
 /** An error told in words, at once by screen readers too. */
