@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { interleave } from "./contestants.mjs";
 import { growth } from "./linear.mjs";
-import { digits, median, quantile } from "./numbers.mjs";
+import { median } from "./numbers.mjs";
 import { excessReads } from "./reads.mjs";
 import { groupTable, growthTable, targetTable, verdicts } from "./report.mjs";
 import { gzippedSizes } from "./sizes.mjs";
@@ -112,27 +112,7 @@ async function measure(suite) {
     for (const { part, values } of ratios) if (part !== undefined) record(part, median(values));
     for (const [part, value] of Object.entries(figures?.(samples) ?? {})) record(part, value);
     groups.push({ title, samples, ratios });
-    log(title, samples, ratios);
+    console.error(`\n${title}\n${groupTable({ samples, ratios })}`);
   }
   rmSync(folder, { recursive: true });
-}
-
-function log(title, samples, ratios) {
-  console.error(`\n${title}`);
-  for (const [name, runs] of Object.entries(samples)) {
-    const ms = runs.map((run) => run.ms);
-    const peak =
-      runs[0].peak === undefined
-        ? ""
-        : `, peak ${Math.round(Math.max(...runs.map((run) => run.peak)) / 1024)} MiB`;
-    console.error(
-      `  ${name.padEnd(18)} ${digits(median(ms))} ms (${digits(Math.min(...ms))} to ${digits(Math.max(...ms))})${peak}`,
-    );
-  }
-  for (const { of, by, values, part } of ratios) {
-    const spread = `${digits(quantile(values, 0.25))} to ${digits(quantile(values, 0.75))}`;
-    console.error(
-      `  ${of} ÷ ${by}: ${digits(median(values))} (${spread})${part ? `  [${part}]` : ""}`,
-    );
-  }
 }

@@ -1,12 +1,11 @@
 /** Runs a suite against live Python, in a folder where both sides exchange files. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../tooling/folder.node.js";
 
 /** What a suite needs: NumPy, ml_dtypes and safetensors; these with JAX, Optax and MLX; PyTorch and safetensors; or NumPy 1. */
 export type PythonSet = "core" | "jax" | "torch" | "numpy1";
@@ -46,33 +45,29 @@ export interface Python {
  */
 export function interop(name: string, set: PythonSet, suite: (python: Python) => void): void {
   const command = interpreter(set);
-  let folder = "";
-  const python: Python = {
-    path: (file) => join(folder, file),
-    async run(script, ...args) {
-      if (command === undefined) throw new Error("no Python");
-      const options = { cwd: folder, maxBuffer: 64 << 20 };
-      const { stdout } = await promisify(execFile)(command, ["-P", here(script), ...args], options);
-      return stdout;
-    },
+  const body = (): void => {
+    const { path } = temporaryFolder();
+    suite({
+      path,
+      async run(script, ...args) {
+        if (command === undefined) throw new Error("no Python");
+        const options = { cwd: path(), maxBuffer: 64 << 20 };
+        const words = ["-P", here(script), ...args];
+        return (await promisify(execFile)(command, words, options)).stdout;
+      },
+    });
   };
-  if (command === undefined) {
-    const todo = `node interop/setup.mjs${sets[set].option}`;
-    if (process.env["CI"] === "true") {
-      test(name, () => expect.fail(`the Python environment is not there: ${todo}`));
-    } else {
-      console.warn(`skipped: ${name}; ${todo} makes its Python environment`);
-      describe.skip(name, () => suite(python));
-    }
+  if (command !== undefined) {
+    describe(name, body);
     return;
   }
-  describe(name, () => {
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), "tensorjar-interop-"));
-    });
-    afterAll(() => rm(folder, { recursive: true, force: true }));
-    suite(python);
-  });
+  const todo = `node interop/setup.mjs${sets[set].option}`;
+  if (process.env["CI"] === "true") {
+    test(name, () => expect.fail(`the Python environment is not there: ${todo}`));
+    return;
+  }
+  console.warn(`skipped: ${name}; ${todo} makes its Python environment`);
+  describe.skip(name, body);
 }
 
 /** Where a file is in the one that holds many. */

@@ -1,5 +1,5 @@
 // The code blocks of the documents, for those who run them as printed.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -25,7 +25,7 @@ export function documents() {
     ...readdirSync(`${root}docs`).map((name) => `docs/${name}`),
     ...readmes("packages"),
     ...readmes("examples"),
-  ].filter((document) => existsSync(`${root}${document}`));
+  ];
 }
 
 /**
