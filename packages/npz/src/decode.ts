@@ -4,9 +4,9 @@ import type { NpyArray } from "@tensorjar/npy";
 import { inflatePrefix, inflateSync } from "#inflate-sync";
 import { contentPrefix, contentSync, decodeMember, isArray, magicLength } from "./content.js";
 import { parseDirectory } from "./directory.js";
-import { anotherFormat, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
+import { checkNames, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
 import { contentStart } from "./local-header.js";
-import { hasArrayName, namesNoArray } from "./names.js";
+import { hasArrayName } from "./names.js";
 import { budget, type NpzReadOptions, select } from "./select.js";
 
 /**
@@ -23,12 +23,10 @@ export function decodeNpz(
 ): Map<string, NpyArray> {
   const take = budget(options);
   const file = toBytes(bytes);
-  const head = file.subarray(0, headLength);
   const place = findDirectory(file.subarray(-endWindow), file.length);
-  if (typeof place === "string") throw noArchive(head, file.length, place);
+  if (typeof place === "string") throw noArchive(file.subarray(0, headLength), file.length, place);
   const entries = parseDirectory(file.subarray(place.start, place.start + place.length), place);
-  const other = namesNoArray(entries) ? anotherFormat(head) : undefined;
-  if (other !== undefined) throw other;
+  checkNames(entries);
   const every = options.names === undefined;
   const arrays = new Map<string, NpyArray>();
   for (const entry of select(entries, options.names)) {

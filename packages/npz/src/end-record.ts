@@ -1,6 +1,7 @@
 import { TensorjarError } from "@tensorjar/core";
 import { latin1, otherFormat } from "@tensorjar/npy/codec";
 import { isArray } from "./content.js";
+import { localLength } from "./directory.js";
 import { invalidArchive } from "./faults.js";
 import {
   centralSignature,
@@ -13,6 +14,7 @@ import {
   zip64EndSignature,
   zip64LocatorSignature,
 } from "./fields.js";
+import { hasArrayName } from "./names.js";
 
 const endLength = 22;
 const locatorLength = 20;
@@ -125,12 +127,23 @@ export function noArchive(head: Uint8Array, size: number, fault: string): Tensor
   return new TensorjarError("truncated", `the archive ${what}`, { offset: size });
 }
 
+/** What PyTorch writes into its archives, wherever among the members: pickles at the top or in one folder. */
+const pickle = /^([^/]*\/)?(data|constants)\.pkl/;
+
+/** Throws `not-this-format` for another program's archive, in which no member is named like an array. */
+export function checkNames(members: readonly { readonly name: string }[]): void {
+  const names = members.map(({ name }) => name);
+  if (!names.some(hasArrayName) && names.some((name) => pickle.test(name)))
+    throw notNpz("a PyTorch checkpoint");
+}
+
 /** The error for a file that by its first bytes is another format than a zip archive of arrays. */
-export function anotherFormat(head: Uint8Array): TensorjarError | undefined {
+function anotherFormat(head: Uint8Array): TensorjarError | undefined {
   const text = latin1(head);
   if (isArray(head)) return notNpz("an .npy file: try decodeNpy");
-  if (/^PK.{28}[^/]*\/?(data|constants)\.pkl/s.test(text)) return notNpz("a PyTorch checkpoint");
-  const what = text.startsWith("PK") ? undefined : otherFormat(text);
+  const isZip = text.startsWith("PK");
+  if (isZip && pickle.test(text.slice(localLength))) return notNpz("a PyTorch checkpoint");
+  const what = isZip ? undefined : otherFormat(text);
   return what === undefined ? undefined : notNpz(what);
 }
 

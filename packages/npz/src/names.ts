@@ -32,8 +32,3 @@ export function arrayName(memberName: string): string {
 export function hasArrayName(memberName: string): boolean {
   return memberName.endsWith(".npy") && !memberName.startsWith("__MACOSX/");
 }
-
-/** Whether no member is named like an array, so that the archive may be another program's. */
-export function namesNoArray(members: readonly { readonly name: string }[]): boolean {
-  return !members.some(({ name }) => hasArrayName(name));
-}

@@ -5,8 +5,8 @@ import { arrayShape, type NpyLayout, voidDType } from "@tensorjar/npy/codec";
 import { decodeMember, isArray, magicLength } from "./content.js";
 import { dataPieces } from "./data-pieces.js";
 import { type Entry, type NpzMember, parseDirectory } from "./directory.js";
-import { anotherFormat, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
-import { hasArrayName, namesNoArray } from "./names.js";
+import { checkNames, endWindow, findDirectory, headLength, noArchive } from "./end-record.js";
+import { hasArrayName } from "./names.js";
 import {
   contentOf,
   isSmall,
@@ -66,11 +66,10 @@ async function readArchive(source: ByteSource, options: NpzReadOptions): Promise
     place = findDirectory(tail, size);
   }
   const read = kept(start, tail, direct);
-  const head = (): Promise<Uint8Array> => read(0, Math.min(size, headLength));
-  if (typeof place === "string") throw noArchive(await head(), size, place);
+  if (typeof place === "string")
+    throw noArchive(await read(0, Math.min(size, headLength)), size, place);
   const entries = parseDirectory(await read(place.start, place.length), place);
-  const other = namesNoArray(entries) ? anotherFormat(await head()) : undefined;
-  if (other !== undefined) throw other;
+  checkNames(entries);
   const reader = (signal?: AbortSignal): Read => {
     signal?.throwIfAborted();
     return kept(start, tail, reading(source, signal));

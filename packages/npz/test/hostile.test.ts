@@ -584,6 +584,25 @@ describe("files of another format", () => {
       "not-this-format",
       "PyTorch",
     ],
+    "a TorchScript module, whose pickle comes after its tensors": [
+      makeZip([
+        { name: "model/data/0", raw: new Uint8Array(5000) },
+        { name: "model/data.pkl", raw: latin("pickle") },
+        { name: "model/constants.pkl", raw: latin("pickle") },
+        { name: "model/version", raw: latin("3") },
+      ]),
+      "not-this-format",
+      "PyTorch",
+    ],
+    "a PyTorch checkpoint that was packed again": [
+      makeZip([
+        { name: "archive/", raw: latin("") },
+        { name: "archive/version", raw: latin("3") },
+        { name: "archive/data.pkl", raw: latin("pickle") },
+      ]),
+      "not-this-format",
+      "PyTorch",
+    ],
     "a PyTorch checkpoint that is cut": [
       makeZip([{ name: "archive/data.pkl", raw: latin("pickle") }]).slice(0, 60),
       "not-this-format",
@@ -600,6 +619,12 @@ describe("files of another format", () => {
     expect(file.names).toEqual([]);
     expect(file.members.map(({ name }) => name)).toEqual(["[Content_Types].xml"]);
     expect((await file.getAll()).size).toBe(0);
+  });
+
+  test("a pickle beside arrays, or deep in folders, makes no PyTorch checkpoint", async () => {
+    const pickle = { name: "archive/data.pkl", raw: latin("pickle") };
+    await expectRead(makeZip([pickle, npyMember("x.npy")]), ["x"]);
+    await expectRead(makeZip([{ ...pickle, name: "a/b/data.pkl" }]), []);
   });
 
   test("an array called version is an array", async () => {
