@@ -1,6 +1,6 @@
 import type { Problem, Tensor, TensorjarError } from "@tensorjar/core";
-import { describe } from "@tensorjar/core/codec";
-import type { LeafAdapter } from "./leaf.js";
+import { describe, tensorBytes, tensorFromBytes } from "@tensorjar/core/codec";
+import { type LeafAdapter, likeLeaf } from "./leaf.js";
 import { at, treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
 import type { Frame } from "./visit.js";
@@ -13,8 +13,9 @@ interface Place {
   readonly key: string;
 }
 
-/** What is put in the place of a leaf. */
+/** What is put in the place of a leaf, and the tensor it is or was made of. */
 export interface Swap extends Place {
+  readonly tensor: Tensor;
   readonly replacement: unknown;
 }
 
@@ -49,20 +50,29 @@ export function isWritable(parent: Frame | undefined, key: string): boolean {
 
 /** Carries out a plan. Whatever an adapter or a setter throws is thrown on, after everything is as it was. */
 export function apply({ swaps, fills, writes }: Plan): void {
-  separate(fills);
+  const filled = separate(fills);
   const undo: (() => void)[] = [];
-  const all = [...swaps];
+  // What is adopted from memory that is filled keeps its values in a copy.
+  const all = swaps.map((swap) =>
+    filled.size > 0 && filled.has(swap.tensor.data.buffer) // small arrays have no buffer until asked for it
+      ? { ...swap, replacement: likeLeaf(owned(swap.tensor), swap.value) }
+      : swap,
+  );
+  const fixed: Swap[] = [];
+  const written: Firsts = new Map();
   let done = 0;
   try {
     for (const write of writes) {
-      const outcome = write.adapter.write(write.value, write.tensor);
-      checkOutcome(outcome, write.path);
-      if ("undo" in outcome) undo.push(() => outcome.undo());
-      else if (outcome.replace !== write.value)
-        all.push({ ...write, replacement: outcome.replace });
+      const outcome = outcomeOf(write);
+      if ("undo" in outcome) {
+        undo.push(() => outcome.undo());
+        checkOnce(written, write.value, "", write);
+      } else if (outcome.replace !== write.value) {
+        // The plan has asked this of all but what adapters replace.
+        const list = isWritable(write.parent, write.key) ? all : fixed;
+        list.push({ ...write, replacement: outcome.replace });
+      }
     }
-    // The plan has asked this of all but what adapters replace.
-    const fixed = all.slice(swaps.length).filter(({ parent, key }) => !isWritable(parent, key));
     if (fixed.length > 0) throw readOnly(fixed);
     for (const swap of all) {
       done++; // before: a setter that throws may have begun
@@ -80,15 +90,22 @@ export function apply({ swaps, fills, writes }: Plan): void {
   for (const { into, from } of fills) into.set(from);
 }
 
-/** Throws `invalid-argument` for an adapter that says neither how to take its write back nor what to put in place. */
-function checkOutcome(outcome: unknown, path: string): void {
-  const said: { undo?: unknown } = typeof outcome === "object" ? (outcome ?? {}) : {};
-  if ("replace" in said || typeof said.undo === "function") return;
+/** Writes. Throws `invalid-argument` for an adapter that says neither how to take that back nor what to put in place. */
+export function outcomeOf({
+  adapter,
+  value,
+  tensor,
+  path,
+}: Write): ReturnType<LeafAdapter["write"]> {
+  const outcome = adapter.write(value, tensor);
+  const said: { undo?: unknown; replace?: unknown } =
+    typeof outcome === "object" ? (outcome ?? {}) : {};
+  if ("replace" in said || typeof said.undo === "function") return outcome;
   throw treeError(
     "invalid-argument",
     path,
     `has an adapter whose write returned ${describe(outcome)}`,
-    "return { undo() } or { replace: leaf }; a write cannot be asynchronous",
+    "return { undo() } or { replace: leaf } at once",
   );
 }
 
@@ -114,46 +131,64 @@ export function readOnlyProblem(path: string): Problem {
   return { kind: "read-only", path, expected: "writable", actual: "read-only" };
 }
 
+/** A tensor in memory of its own. */
+export function owned({ dtype, shape, data }: Tensor): Tensor {
+  return tensorFromBytes(dtype, [...shape], tensorBytes({ data }), true) as Tensor; // of the same dtype
+}
+
+/** The first that stands at each key of a node, or that writes into a leaf. */
+export type Firsts = Map<unknown, Map<string, Write | Swap>>;
+
+/** Throws `path-conflict` for a leaf that is come to by two paths and would be given different values. */
+export function checkOnce(firsts: Firsts, node: unknown, key: string, one: Write | Swap): void {
+  const byKey = firsts.get(node) ?? new Map<string, Write | Swap>();
+  const first = byKey.get(key);
+  if (first !== undefined && !same(tensorBytes(first.tensor), tensorBytes(one.tensor)))
+    throw shared(one, first);
+  firsts.set(node, byKey.set(key, one));
+}
+
+function shared({ path }: { path: string }, other: { path: string }): TensorjarError {
+  return treeError(
+    "path-conflict",
+    path,
+    `shares memory with ${at(other.path)}, but the file has two values`,
+    'assign: "replace" gives each its own',
+  );
+}
+
 /**
- * Sees to it that no copy changes what a later one reads.
+ * Sees to it that no copy changes what a later one reads, and returns the memory that is filled.
  * Throws `path-conflict` for leaves that share memory and would be filled with different values.
  */
-function separate(fills: readonly Fill[]): void {
+function separate(fills: readonly Fill[]): ReadonlyMap<ArrayBufferLike, unknown> {
   const byBuffer = new Map<ArrayBufferLike, Fill[]>();
   for (const fill of fills) {
     const others = byBuffer.get(fill.into.buffer);
     if (others === undefined) byBuffer.set(fill.into.buffer, [fill]);
     else others.push(fill);
   }
-  for (const group of byBuffer.values()) checkApart(group);
-  for (const fill of fills) if (byBuffer.has(fill.from.buffer)) fill.from = fill.from.slice();
-}
-
-function checkApart(group: Fill[]): void {
-  group.sort((a, b) => a.into.byteOffset - b.into.byteOffset);
-  let last: Fill | undefined;
-  for (const fill of group) {
-    if (last !== undefined && overlaps(last.into, fill.into) && !agree(last, fill)) {
-      throw treeError(
-        "path-conflict",
-        fill.path,
-        `shares memory with ${at(last.path)}, but the file has different values for them`,
-        'use assign: "replace" to give each its own',
-      );
+  for (const group of byBuffer.values()) {
+    group.sort((a, b) => a.into.byteOffset - b.into.byteOffset);
+    let last: Fill | undefined;
+    for (const fill of group) {
+      if (last !== undefined) {
+        const ahead = fill.into.byteOffset - last.into.byteOffset;
+        if (ahead < last.into.length && !(ahead === 0 && same(last.from, fill.from)))
+          throw shared(fill, last);
+      }
+      last = fill;
     }
-    last = fill;
   }
+  for (const fill of fills) if (byBuffer.has(fill.from.buffer)) fill.from = fill.from.slice();
+  return byBuffer;
 }
 
-function overlaps(first: Uint8Array, second: Uint8Array): boolean {
-  return second.byteOffset < first.byteOffset + first.length;
+/** Whether two lists hold the same numbers. */
+export function same(a: Numbers, b: Numbers): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** Whether two copies are the same bytes to the same place. */
-function agree(a: Fill, b: Fill): boolean {
-  return (
-    a.into.byteOffset === b.into.byteOffset &&
-    a.from.length === b.from.length &&
-    a.from.every((byte, i) => byte === b.from[i])
-  );
+interface Numbers extends ArrayLike<number> {
+  every(test: (value: number, index: number) => boolean): boolean;
 }

@@ -73,8 +73,8 @@ function checked(tensor: Tensor, path: string): Tensor {
 }
 
 export function duplicate(path: string): TensorjarError {
-  return new TensorjarError("duplicate-name", `two leaves of the tree have the path ${at(path)}`, {
+  return new TensorjarError("duplicate-name", `two leaves have the path ${at(path)}`, {
     name: path,
-    hint: "a key that holds a dot and nested keys make the same path; rename one",
+    hint: "a key with a dot and nested keys make one path; rename one",
   });
 }

@@ -55,14 +55,20 @@ function marked<T extends { readonly dtype: DType }>(tensor: T, value: Mark): T 
   return Object.defineProperty({ ...tensor }, mark, { value });
 }
 
-/** `tensor` as the same kind of leaf that `leaf` is; itself when that is a plain array. */
-export function likeLeaf(tensor: Tensor, leaf: object): Tensor {
-  return mark in leaf ? marked(tensor, leaf[mark] as Mark) : tensor; // only `marked` writes this property
+/** `tensor` as the same kind of leaf that `leaf` is, a bare typed array or a tensor; itself when both are plain arrays. */
+export function likeLeaf(tensor: Tensor, leaf: unknown): Tensor | ArrayBufferView {
+  if (ArrayBuffer.isView(leaf)) return bareLike(tensor, leaf);
+  const own = markOf(leaf);
+  return own === markOf(tensor) ? tensor : marked(tensor, own);
 }
 
 export function leafMark(leaf: unknown, adapter: LeafAdapter | undefined): Mark {
   if (adapter?.trainable !== undefined)
     return { kind: "parameter", trainable: adapter.trainable(leaf) };
+  return markOf(leaf);
+}
+
+function markOf(leaf: unknown): Mark {
   const { [mark]: own = noMark }: { [mark]?: Mark } = Object(leaf);
   return own;
 }
@@ -80,7 +86,7 @@ function typedTensor(view: ArrayBufferView, path: string): Tensor {
 }
 
 /** What stands in for the bare typed array `old`: another of its class or of the dtype's, else, where neither tells dtype and shape, the tensor. */
-export function bareLike(tensor: Tensor, old: ArrayBufferView): Tensor | ArrayBufferView {
+function bareLike(tensor: Tensor, old: ArrayBufferView): Tensor | ArrayBufferView {
   const { dtype, shape, data } = tensor;
   if (shape.length !== 1) return tensor;
   const oldClass = classTag(old);
@@ -116,7 +122,7 @@ function claimedTensor(x: Claim, path: string): Tensor | undefined {
         "invalid-argument",
         path,
         `is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
-        "give the adapter of its library in `adapters`",
+        "give an adapter for it in `adapters`",
       );
     }
   }
@@ -153,7 +159,7 @@ function checkContiguous(
     "invalid-argument",
     path,
     "is a view with strides and not in C order",
-    "copy it to C order, or give an adapter that does",
+    "copy it, or give an adapter for it in `adapters`",
   );
 }
 
@@ -168,12 +174,12 @@ export function isPlain(x: object): boolean {
 }
 
 const opaque =
-  /^(Date|RegExp|Error|Boolean|Number|String|Symbol|BigInt|(Weak)?Set|Weak(Map|Ref)|Promise|(Shared)?ArrayBuffer|DataView|(Async)?Generator|.* Iterator)$/;
+  /^(Date|RegExp|Error|(Weak)?Set|Weak(Map|Ref)|Promise|(Shared)?ArrayBuffer|DataView|(Async)?Generator|.* Iterator)$/;
 
 /** Whether an object keeps what it holds out of its own fields, as a `Set`, a `Date` or a `Blob` does. */
 export function isOpaque(x: object): boolean {
   const tag = classTag(x);
-  if (/^(Object|Array|Map)$/.test(tag)) return false;
+  if (tag === "Map") return false;
   if (opaque.test(tag)) return true;
   // Such as `URL` and `WebAssembly.Memory`.
   const builtIn = tag
@@ -186,7 +192,7 @@ export function notATree(x: unknown, path: string): TensorjarError {
   return treeError(
     "invalid-argument",
     path,
-    `is ${describe(x)}, neither an array of numbers nor a node of a tree`,
+    `is ${describe(x)}, neither an array of numbers nor a node`,
     "a tree is made of objects, arrays and Maps, with tensors or typed arrays as leaves",
   );
 }

@@ -14,19 +14,22 @@ import {
   namedEntries,
   quote,
   tensorBytes,
-  tensorFromBytes,
 } from "@tensorjar/core/codec";
 import {
   apply,
+  checkOnce,
   type Fill,
+  type Firsts,
   isWritable,
+  owned,
   type Plan,
   readOnlyProblem,
   type Swap,
+  same,
   type Write,
 } from "./apply.js";
 import { duplicate } from "./flatten.js";
-import { bareLike, type LeafAdapter, likeLeaf } from "./leaf.js";
+import { type LeafAdapter, likeLeaf } from "./leaf.js";
 import { checkOptions } from "./options.js";
 import { treeError } from "./path.js";
 import { treeMismatch } from "./problems.js";
@@ -59,8 +62,8 @@ export interface LoadReport {
  * given, or with `assign: "copy"` filled, and replaced by a copy only where dtype or shape may differ and do.
  * All or nothing: throws `tree-mismatch` with every problem in `details.problems`, in the tree's order and then the
  * file's, and whatever an adapter or a setter throws, and then has changed no value and no reference. Also throws
- * `duplicate-name` (two leaves or two renamed tensors with one path), `path-conflict` (a cycle; leaves that share
- * memory and would be filled with different values), and what {@link flattenTree} and a bad tensor throw.
+ * `duplicate-name` (two leaves or two renamed tensors with one path), `path-conflict` (a cycle; a leaf at two paths,
+ * by its node, its memory or its adapter, that would be given different values), and what {@link flattenTree} and a bad tensor throw.
  */
 export function loadTree(
   tree: unknown,
@@ -102,6 +105,7 @@ export function plan(
   const report: LoadReport = { loaded: [], missing: [], unexpected: [] };
   const passedOver: string[] = [];
   const levels: (readonly string[])[] = [];
+  const nodes = new Set<object>();
   // A file in the tree's order is read along with it: measured, comparing is four times as fast as looking up.
   const along = tensors.entries();
   let next = along.next().value;
@@ -132,7 +136,15 @@ export function plan(
       skip(path);
       return;
     }
-    const own = memory ?? described(path, value, adapter);
+    const own = memory ?? (adapter && { dtype: adapter.dtype(value), shape: adapter.shape(value) });
+    if (own === undefined) {
+      throw treeError(
+        "invalid-argument",
+        path,
+        "is a leaf by `isLeaf`, but no tensor",
+        "give an adapter for it in `adapters`",
+      );
+    }
     const entry = pass(path);
     const found: unknown = entry === undefined ? tensors.get(path) : entry[1];
     if (found === undefined && !tensors.has(path)) {
@@ -144,7 +156,7 @@ export function plan(
     report.loaded.push(name);
     checkTensor(found, names?.get(path) ?? path);
     let tensor = found as Tensor; // as checkTensor has seen
-    const sameShape = equalShapes(tensor.shape, own.shape);
+    const sameShape = same(tensor.shape, own.shape);
     if (!sameShape && options.shape !== "any") {
       problems.push({ kind: "shape", path, expected: own.shape, actual: tensor.shape });
     }
@@ -165,20 +177,26 @@ export function plan(
       }
       if (inPlace && !isWritable(parent, key)) problems.push(readOnlyProblem(path));
       const adopted = copy ? owned(tensor) : tensor;
-      const replacement = bare ? bareLike(adopted, value) : likeLeaf(adopted, memory);
-      swaps.push({ path: name, value, parent, key, replacement });
+      const replacement = likeLeaf(adopted, value);
+      swaps.push({ path: name, value, parent, key, tensor: adopted, replacement });
     }
   }
 
   walk(tree, options, {
-    enter: ({ keys }) => levels.push(keys),
+    enter({ keys, fields }) {
+      levels.push(keys);
+      nodes.add(fields);
+    },
     leaf: match,
     skipped: skip,
   });
   const { loaded, missing, unexpected } = report;
   // Of what is read along, no two paths are equal, and none at all without a dot in a key.
-  if (apart && levels.some((keys) => keys.some((key) => key.includes("."))))
-    checkDistinct([...loaded, ...missing, ...passedOver]);
+  if (apart && levels.some((keys) => keys.some((key) => key.includes(".")))) {
+    const seen = new Set<string>();
+    for (const path of [...loaded, ...missing, ...passedOver])
+      if (seen.size === seen.add(path).size) throw duplicate(path);
+  }
   if (loaded.length < tensors.size) {
     const known = new Set([...loaded, ...passedOver]);
     for (const [path, tensor] of tensors) {
@@ -189,6 +207,11 @@ export function plan(
       const actual = { ...(name !== undefined && name !== path && { name }), ...summary(tensor) };
       if (strict) problems.push({ kind: "unexpected", path, actual });
     }
+  }
+  // Where a node is come to again, its leaves are written twice.
+  if (inPlace && problems.length === 0 && nodes.size < levels.length) {
+    const firsts: Firsts = new Map();
+    for (const swap of swaps) checkOnce(firsts, swap.parent?.fields, swap.key, swap);
   }
   return { swaps, fills, writes, report, problems };
 }
@@ -221,21 +244,6 @@ function byTreePath(
   return { tensors, names };
 }
 
-/** What is known of a leaf that is not plainly a tensor. */
-function described(
-  path: string,
-  value: unknown,
-  adapter: LeafAdapter | undefined,
-): { readonly dtype: DType; readonly shape: readonly number[] } {
-  if (adapter !== undefined) return { dtype: adapter.dtype(value), shape: adapter.shape(value) };
-  throw treeError(
-    "invalid-argument",
-    path,
-    "is a leaf by `isLeaf`, but no tensor, and cannot be loaded",
-    "give an adapter for it in `adapters`",
-  );
-}
-
 /** The converted tensor, or the file's dtype and why it cannot be converted. */
 function tryCast(tensor: Tensor, dtype: DType): Tensor | string {
   try {
@@ -246,24 +254,8 @@ function tryCast(tensor: Tensor, dtype: DType): Tensor | string {
   }
 }
 
-function owned(tensor: Tensor): Tensor {
-  return tensorFromBytes(tensor.dtype, [...tensor.shape], tensorBytes(tensor), true) as Tensor; // of the same dtype
-}
-
 /** What a problem says of a tensor, or of whatever stands in its place. */
 function summary(x: unknown): { dtype?: unknown; shape?: unknown } {
   const { dtype, shape }: { dtype?: unknown; shape?: unknown } = x ?? {};
   return { dtype, shape };
-}
-
-function equalShapes(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((dim, axis) => dim === b[axis]);
-}
-
-function checkDistinct(paths: readonly string[]): void {
-  const seen = new Set<string>();
-  for (const path of paths) {
-    if (seen.has(path)) throw duplicate(path);
-    seen.add(path);
-  }
 }

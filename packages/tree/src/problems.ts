@@ -1,5 +1,5 @@
 import { type Problem, TensorjarError } from "@tensorjar/core";
-import { quote } from "@tensorjar/core/codec";
+import { quote, shapeText } from "@tensorjar/core/codec";
 
 type Kind = Problem["kind"];
 
@@ -35,5 +35,5 @@ function difference({ kind, expected, actual }: Problem): string {
 }
 
 function text(value: unknown): string {
-  return Array.isArray(value) ? `(${value.slice(0, 16).join(", ")})` : String(value);
+  return Array.isArray(value) ? shapeText(value) : String(value);
 }

@@ -1,7 +1,7 @@
 import { type Named, type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor } from "@tensorjar/core/codec";
-import type { Write } from "./apply.js";
-import { bareLike, likeLeaf } from "./leaf.js";
+import { outcomeOf, type Write } from "./apply.js";
+import { likeLeaf } from "./leaf.js";
 import { fitting, type LoadOptions, plan } from "./load.js";
 import { at } from "./path.js";
 import { asMap, type TreeOptions, treeNode, walk } from "./visit.js";
@@ -15,7 +15,7 @@ export function mapTree<T>(tree: T, fn: (tensor: Tensor) => Tensor): T {
   return rebuild(tree, { statics: "skip" }, (path, value, tensor) => {
     const mapped = fn(tensor as Tensor); // without adapters and `isLeaf` every leaf is one
     checkTensor(mapped, path);
-    return ArrayBuffer.isView(value) ? bareLike(mapped, value) : likeLeaf(mapped, value as object); // a leaf that is no typed array is a tensor
+    return likeLeaf(mapped, value);
   });
 }
 
@@ -39,8 +39,9 @@ export function rebuildTree<T>(template: T, flat: Named<Tensor>, options: LoadOp
   return rebuild(template, options, (path, value) => (values.has(path) ? values.get(path) : value));
 }
 
-function written({ adapter, value, path, tensor }: Write): unknown {
-  const outcome = adapter.write(value, tensor);
+function written(write: Write): unknown {
+  const outcome = outcomeOf(write);
+  const { path } = write;
   if ("replace" in outcome) return outcome.replace;
   outcome.undo();
   throw new TensorjarError("unsupported", `the adapter of ${at(path)} writes into its leaf`, {

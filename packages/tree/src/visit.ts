@@ -100,7 +100,10 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
       return passStatic(value, parent, key);
     const path = parent === undefined ? prefix : parent.base + key;
     if (open.length > maxDepth) throw tooDeep(path);
-    if (open.length === 1 && key === "") throw emptyKey();
+    if (open.length === 1 && key === "") {
+      const hint = "its path would be the root's";
+      throw treeError("invalid-name", "", "has an empty key", hint);
+    }
     const tensor = adapter === undefined ? asTensor(value, path) : undefined;
     if (tensor === undefined && !claimed) return enter(value as object, path, parent, key); // no primitive
     if (only === "trainable" && !leafMark(value, adapter).trainable) skipped?.(path);
@@ -168,22 +171,13 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
   }
 }
 
-function emptyKey(): TensorjarError {
-  return treeError(
-    "invalid-name",
-    "",
-    "has an empty key",
-    "its path would be that of the root itself",
-  );
-}
-
 function cycle(node: object, path: string, parent: Frame | undefined): TensorjarError {
   let holder = parent;
   while (holder !== undefined && holder.node !== node) holder = holder.parent;
   return treeError(
     "path-conflict",
     path,
-    `is the same object as ${at(holder?.path ?? "")}, which holds it`,
+    `is the same as ${at(holder?.path ?? "")}, which holds it`,
     "a tree has no cycles",
   );
 }
@@ -212,7 +206,7 @@ function mapKeys(map: Map<unknown, unknown>, path: string): string[] {
       "invalid-name",
       path,
       `is a Map with the key ${describe(key)}`,
-      "use strings as the keys of Maps in a tree",
+      "use strings as keys",
     );
   });
 }
@@ -225,7 +219,7 @@ function lost(value: unknown, path: string): TensorjarError {
     "invalid-argument",
     path,
     `is the ${typeof value} ${text}, which no tensor file holds`,
-    `make it tensor(${text}, [], "${dtype}"), or leave such values out with statics: "skip"`,
+    `make it tensor(${text}, [], "${dtype}"), or leave it out with statics: "skip"`,
   );
 }
 

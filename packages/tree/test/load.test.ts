@@ -208,6 +208,108 @@ describe("assignment", () => {
   });
 });
 
+describe("a leaf at two paths", () => {
+  const layer = () => ({ w: f32(0), sub: new Map<string, unknown>([["b", f32(0)]]) });
+  const both = (w: number, w2: number, b: number, b2: number) => ({
+    "enc.w": f32(w),
+    "enc.sub.b": f32(b),
+    "dec.w": f32(w2),
+    "dec.sub.b": f32(b2),
+  });
+
+  test("by a node that is there twice: one value for both is loaded, two are refused", async () => {
+    for (const flat of [both(1, 2, 3, 3), both(1, 1, 3, 4)]) {
+      const shared = layer();
+      const model = { enc: shared, other: layer(), dec: shared };
+      const before = imprint(model);
+      const given = { ...flat, "other.w": f32(5), "other.sub.b": f32(6) };
+      await expectError(() => loadTree(model, given), {
+        code: "path-conflict",
+        names: ['"dec\\.(w|sub\\.b)"', '"enc\\.(w|sub\\.b)"'],
+      });
+      expect(imprint(model)).toEqual(before);
+      loadTree(model, { ...given, ...both(7, 7, 8, 8) });
+      expect([shared.w.data[0], flattenTree(shared).get("sub.b")?.data[0]]).toEqual([7, 8]);
+    }
+  });
+
+  test("that lacks one of them, or has it of another shape, is a mismatch as any other", () => {
+    const shared = layer();
+    const model = { enc: shared, dec: shared };
+    const { "dec.w": _, ...without } = both(1, 2, 3, 3);
+    expect(problemsOf(() => loadTree(model, without)).map(({ path }) => path)).toEqual(["dec.w"]);
+    expect(loadTree(model, without, { mode: "partial" }).missing).toEqual(["dec.w"]);
+    expect(shared.w.data[0]).toBe(1);
+  });
+
+  test("by one tensor in two nodes are two leaves when they are replaced", () => {
+    const tied = f32(0);
+    const [enc, dec] = [{ w: tied }, { w: tied }];
+    const model = { a: enc, b: dec, again: enc };
+    loadTree(model, { "a.w": f32(1), "b.w": f32(2), "again.w": f32(1) });
+    expect([enc.w.data[0], dec.w.data[0]]).toEqual([1, 2]);
+  });
+
+  test("by an adapter that writes in place: one value for both, two are refused and undone", async () => {
+    class Device {
+      values = [0];
+    }
+    const inPlace: LeafAdapter<Device> = {
+      is: (x): x is Device => x instanceof Device,
+      shape: () => [1],
+      dtype: () => "float32",
+      read: (x) => f32(...x.values),
+      write(x, t) {
+        const before = x.values;
+        x.values = [...(t.data as Float32Array)];
+        return {
+          undo() {
+            x.values = before;
+          },
+        };
+      },
+    };
+    const tied = new Device();
+    const tree = { enc: tied, dec: tied };
+    const adapters = [inPlace];
+    await expectError(() => loadTree(tree, { enc: f32(1), dec: f32(2) }, { adapters }), {
+      code: "path-conflict",
+      names: ['"enc"', '"dec"'],
+    });
+    expect(tied.values).toEqual([0]);
+    loadTree(tree, { enc: f32(3), dec: f32(3) }, { adapters });
+    expect(tied.values).toEqual([3]);
+    const write = (_: Device, t: Tensor) => ({
+      replace: Object.assign(new Device(), { values: [...(t.data as Float32Array)] }),
+    });
+    loadTree(tree, { enc: f32(1), dec: f32(2) }, { adapters: [{ ...inPlace, write }] });
+    expect([tree.enc.values, tree.dec.values]).toEqual([[1], [2]]);
+  });
+});
+
+test("what is adopted from memory of the tree that is filled keeps its values", () => {
+  for (const names of [
+    ["bare", "held", "buffer"],
+    ["held", "buffer", "bare"],
+  ]) {
+    const leaves = { bare: Float32Array.of(1), held: f32(2), buffer: buffer(f32(3)) };
+    const tree = Object.fromEntries(Object.entries(leaves));
+    const flat = flattenTree(tree);
+    const [a = "", b = "", c = ""] = names;
+    const given = new Map([a, b, c].map((name, i) => [name, flat.get([b, c, a][i] ?? "")]));
+    const expected = new Map([...given].map(([name, t]) => [name, t?.data[0]]));
+    loadTree(tree, given as Map<string, Tensor>);
+    const now = flattenTree(tree);
+    expect(new Map([...expected.keys()].map((name) => [name, now.get(name)?.data[0]]))).toEqual(
+      expected,
+    );
+    expect(tree["bare"]).toBe(leaves.bare);
+    visitTree(tree, {
+      leaf: (path, _, kind) => expect(kind).toBe(path === "buffer" ? "buffer" : "array"),
+    });
+  }
+});
+
 describe("dtypes", () => {
   test("exact refuses, keep adopts, cast converts", () => {
     const flat = { n: tensor(Int32Array.of(16_777_217), []) };

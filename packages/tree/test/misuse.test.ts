@@ -1,4 +1,4 @@
-import { flattenTree, type LeafAdapter, loadTree, tensor } from "@tensorjar/tree";
+import { flattenTree, type LeafAdapter, loadTree, rebuildTree, tensor } from "@tensorjar/tree";
 import { expect, test } from "vitest";
 import { expectError } from "../../../tooling/testing.js";
 
@@ -62,5 +62,9 @@ test("an adapter that does not say what it did is refused, and the writes before
       { code: "invalid-argument", names: ['"b"', "write"] },
     );
     expect([...tree.a.data]).toEqual([0, 0]);
+    await expectError(
+      () => rebuildTree({ b: tree.b }, { b: ones() }, { adapters: [adapter(outcome)] }),
+      { code: "invalid-argument", names: ['"b"', "write"] },
+    );
   }
 });
