@@ -31,7 +31,10 @@ export interface Store {
   open(name: string): Promise<ByteSource>;
   /** What is there, in the order of names; temporary files and locks are not. */
   list(prefix?: string): AsyncIterable<StoreEntry>;
-  /** Visible and durable when it resolves, replacing what had the name; nothing is left when it fails. */
+  /**
+   * Visible and durable when it resolves, replacing what had the name; nothing is left when it fails. Takes every chunk;
+   * their memory is used again once it has resolved, so that a store which keeps them keeps copies.
+   */
   put(
     name: string,
     chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
