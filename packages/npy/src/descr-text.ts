@@ -44,7 +44,7 @@ function scalarText({ dtype, itemSize, byteOrder, unit }: ElementType, asVoid: b
       hint:
         bytes < 1
           ? "save it as safetensors, or cast it to float32 first"
-          : "asVoid: true writes its bits as void, which are read with voidAs; or cast it to float32 first",
+          : "encodeNpy with asVoid: true writes its bits as void, which voidAs reads; or cast it to float32 first",
     });
   }
   return `<V${bytes}`; // as NumPy writes the arrays of ml_dtypes

@@ -167,6 +167,10 @@ test("what cannot be written is refused with the name of the array", async () =>
     "a wrong length": [{ dtype: "float32", shape: [2], data: Float32Array.of(1) }, "invalid-shape"],
     bfloat16: [{ dtype: "bfloat16", shape: [1], data: Uint16Array.of(1) }, "unsupported"],
   };
+  // An archive's own options have no asVoid.
+  await expectError(() => encodeNpz({ a: bad.bfloat16?.[0] as never }), {
+    names: ["encodeNpy with asVoid"],
+  });
   for (const [array, code] of Object.values(bad)) {
     await expectError(() => encodeNpz({ culprit: array as never }), { code, names: ["culprit"] });
     await expectError(() => npzChunks({ culprit: array as never }), { code, names: ["culprit"] });
