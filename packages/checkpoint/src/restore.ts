@@ -100,6 +100,10 @@ function mismatch(
   frozen: boolean,
 ): TensorjarError {
   let { message } = treeMismatch(problems);
+  // Of each kind that names the first alone; a run that does not resume should say at once what all is in its way.
+  const paths = [...new Set(problems.map(({ path }) => quote(path)))];
+  if (paths.length > 1)
+    message += `\nin all: ${paths.slice(0, 50).join(", ")}${paths.length > 50 ? ", ..." : ""}`;
   if (unfit.length > 0) {
     const lines = unfit.map(
       ({ path, expected, actual }) =>

@@ -102,6 +102,7 @@ describe("restoring a snapshot", () => {
     const error = await expectError(() => restoreSnapshot(snapshot, live), {
       code: "tree-mismatch",
     });
+    for (const { path } of error.details.problems ?? []) expect(error.message).toContain(path);
     const problems = error.details.problems?.map(({ kind, path }) => `${kind} ${path}`).sort();
     expect(problems).toEqual([
       "dtype params.dtype",
