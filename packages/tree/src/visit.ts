@@ -95,7 +95,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
   /** Reports a leaf or a static value, and opens a node. */
   function meet(value: unknown, parent: Frame | undefined, key: string): Frame | undefined {
     const adapter = adapters?.find((a) => a.is(value));
-    const claimed = adapter !== undefined || isLeaf?.(value) === true;
+    const claimed = adapter !== undefined || isLeaf?.(value);
     if (!claimed && (typeof value !== "object" || value === null))
       return passStatic(value, parent, key);
     const path = parent === undefined ? prefix : parent.base + key;

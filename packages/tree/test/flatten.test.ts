@@ -114,6 +114,8 @@ describe("leaves and paths", () => {
       ["box", box],
       ["none", null],
     ]);
+    const truthy = (x: unknown) => (x === box ? "yes" : undefined) as never;
+    expect([...flattenTree({ box }, { isLeaf: truthy })]).toEqual([["box", box]]);
   });
 
   test('order "sorted" is by code point, whatever the order of insertion', () => {
