@@ -22,8 +22,8 @@ export function budget(options: NpzReadOptions): (entry: Entry) => void {
     if (actual <= expected) return;
     throw new TensorjarError(
       "limit-exceeded",
-      `with member ${quote(name)} of ${size} bytes the members read come to ${actual}, over the limit of ${expected}`,
-      { name, offset, expected, actual, hint: "maxInflatedBytes sets the limit" },
+      `with member ${quote(name)} of ${size} bytes the members read come to ${actual}, over maxInflatedBytes, ${expected}`,
+      { name, offset, expected, actual },
     );
   };
 }

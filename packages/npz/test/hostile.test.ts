@@ -45,6 +45,7 @@ describe("the end of an archive", () => {
     "bytes before, with offsets from the archive's start": [
       [x],
       { before: latin("#!/bin/sh\n"), shift: -10 },
+      "ends 10 bytes before",
     ],
     "bytes after": [[x, y], { after: latin("more") }, "4 bytes stand after"],
     "more bytes after than a comment can have": [[x], { after: new Uint8Array(70_000) }],
