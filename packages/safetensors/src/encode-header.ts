@@ -1,5 +1,12 @@
 import { type Bytes, type DType, type Named, TensorjarError } from "@tensorjar/core";
-import { allocate, compareNames, describe, namedEntries, quote } from "@tensorjar/core/codec";
+import {
+  allocate,
+  compareNames,
+  dataConstructor,
+  describe,
+  namedEntries,
+  quote,
+} from "@tensorjar/core/codec";
 import { headerName } from "./dtype-names.js";
 import { maxHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
@@ -12,7 +19,7 @@ const textPart = 32 << 10;
  * The bytes before the data of a safetensors file, its 8 bytes of length included, for tensors whose data lies as
  * `infos` say (bytes from the start of the data). Entries are written in the order of the data, metadata keys sorted
  * by UTF-8 bytes, spaces added until the length is a multiple of `dataAlignment` (a power of two, default 8).
- * Throws `invalid-name`, `duplicate-name`, `unsupported` (complex128), `invalid-shape`, `invalid-offsets`,
+ * Throws `invalid-name`, `duplicate-name`, `invalid-dtype`, `unsupported` (complex128), `invalid-shape`, `invalid-offsets`,
  * `limit-exceeded` (over 100,000,000 bytes), `invalid-argument` (metadata that is not text).
  */
 export function encodeSafetensorsHeader(
@@ -144,6 +151,7 @@ function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] 
       actual: [begin, end],
     });
   }
+  dataConstructor(dtype, name); // throws for what is no dtype
   if (headerName(dtype) === undefined) {
     throw tensorError(
       "unsupported",

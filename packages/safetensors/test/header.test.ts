@@ -564,6 +564,12 @@ describe("encodeSafetensorsHeader", () => {
       () => encodeSafetensorsHeader({ w: { dtype: "complex128", shape: [1], begin: 0, end: 16 } }),
       { code: "unsupported", names: ["w", "complex128"] },
     );
+    for (const dtype of ["F32", "constructor", "", 7, null]) {
+      await expectError(() => encodeSafetensorsHeader({ w: { ...info, dtype: dtype as never } }), {
+        code: "invalid-dtype",
+        names: ['"w"'],
+      });
+    }
     await expectError(() => encodeSafetensorsHeader({ "\ud800": info }), { code: "invalid-name" });
   });
 });
