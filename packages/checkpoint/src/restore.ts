@@ -101,15 +101,14 @@ function mismatch(
 ): TensorjarError {
   let { message } = treeMismatch(problems);
   // Of each kind that names the first alone; a run that does not resume should say at once what all is in its way.
-  const paths = [...new Set(problems.map(({ path }) => quote(path)))];
-  if (paths.length > 1)
-    message += `\nin all: ${paths.slice(0, 50).join(", ")}${paths.length > 50 ? ", ..." : ""}`;
+  const paths = problems.slice(0, 50).map(({ path }) => quote(path));
+  if (paths.length > 1) message += `\nin all: ${paths.join(", ")}`;
   if (unfit.length > 0) {
     const lines = unfit.map(
       ({ path, expected, actual }) =>
         `${quote(path)} is ${shapeText(actual)} in the file, but its parameter or exp_avg is ${shapeText(expected)}`,
     );
-    message += `${listed(lines)}\n(moments have the shape of their parameter; shape: "exact" compares with the state instead)`;
+    message += `${listed(lines)}\n(shape: "exact" compares with the state alone)`;
   }
   return new TensorjarError("tree-mismatch", message, {
     problems: [...problems, ...unfit],
