@@ -134,13 +134,16 @@ function fileOf(
       const { dtype, shape, begin } = find(name);
       const { ranges, shape: result } = sliceByteRanges(dtype, shape, selection);
       const data = allocate(ranges.reduce((sum, [from, to]) => sum + to - from, 0));
-      let filled = 0;
-      const tasks = ranges.map(([from, to]) => {
-        const into = data.subarray(filled, filled + to - from);
-        filled += into.length;
-        return { bytes: into.length, run: () => read(begin + from, begin + to, signal, into) };
-      });
-      for await (const _ of inOrder(tasks));
+      // Made one by one: there may be very many.
+      function* tasks() {
+        let filled = 0;
+        for (const [from, to] of ranges) {
+          const into = data.subarray(filled, filled + to - from);
+          filled += into.length;
+          yield { bytes: into.length, run: () => read(begin + from, begin + to, signal, into) };
+        }
+      }
+      for await (const _ of inOrder(tasks()));
       return tensorFromBytes(dtype, result, data) as Tensor; // its data is what its dtype says
     },
     footprint: (names) => sizeOf(select(names)),
