@@ -98,7 +98,7 @@ function readEntry(bytes: Uint8Array, at: number, limit: number): Entry {
   const entry = { name, size, compressedSize, method, crc32, offset };
   const wideDisk = disk === placeholder16 && zip64.length === used + 4;
   if (disk !== 0 && !(wideDisk && numberAt(zip64, used, 4) === 0)) {
-    throw memberFault("invalid-archive", entry, `lies on disk ${disk} of an archive that has one`);
+    throw memberFault("invalid-archive", entry, `lies on disk ${disk} of several`);
   }
   if (method === "stored" && (flags & encryptedFlags) === 0 && size !== compressedSize) {
     throw memberFault(

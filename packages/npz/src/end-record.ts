@@ -110,7 +110,7 @@ function readEndRecord(window: Uint8Array, at: number, start: number): Directory
   }
   const [disk, directoryDisk, countHere, count, length, offset] = values;
   if (disk !== 0 || directoryDisk !== 0 || countHere !== count)
-    return `the end record at ${end} speaks of several disks`;
+    return `the end record at ${end} counts ${countHere} of ${count} entries on one of several disks`;
   if (offset + length !== end)
     return `the end record at ${end} puts a directory of ${length} bytes at offset ${offset}, which ends ${end - offset - length} bytes before it`;
   return { start: offset, length, count };
