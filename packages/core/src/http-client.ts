@@ -158,9 +158,9 @@ export class HttpClient {
     response: Response,
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const reader = response.body?.getReader();
+    const reader = response.body?.getReader?.();
     if (reader === undefined) {
-      // An environment without streams, or an empty body.
+      // An environment without streams, a fetch with streams of its own, or an empty body.
       const buffer = await response.arrayBuffer().catch((cause: unknown) => {
         throw this.#broken(cause, "broke off");
       });

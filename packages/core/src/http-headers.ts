@@ -1,6 +1,6 @@
 /** Lets go of a body that nobody reads. */
 export function discard(response: Response): void {
-  response.body?.cancel().catch(() => {});
+  response.body?.cancel?.().catch(() => {});
 }
 
 /** The range of a partial answer by its `Content-Range`, `end` exclusive; `undefined` when it is absent or hidden. */

@@ -136,6 +136,25 @@ describe("opening", () => {
     await expectError(() => open(server, { size: 60_000 }), { code: "http" });
   });
 
+  test("reads what a fetch with streams of its own answers", async () => {
+    const good = plain(bytes);
+    const other = fakeServer(bytes, async (request, count) => {
+      const answer = await (count === 2
+        ? reply(503, "busy", { "Retry-After": "0" })
+        : good(request, count));
+      return new Proxy(answer, {
+        get(response, name) {
+          if (name === "body") return { pipe: () => {} };
+          const value: unknown = Reflect.get(response, name);
+          return typeof value === "function" ? value.bind(response) : value;
+        },
+      });
+    });
+    const source = await open(other);
+    expect(await source.read(100_000, 10)).toEqual(bytes.slice(100_000, 100_010));
+    expect(other.requests.length).toBe(3);
+  });
+
   test("uses a whole body once, under the limit", async () => {
     const server = fakeServer(bytes, () => reply(200, bytes, { "Content-Length": "200000" }));
     const source = await open(server, { maxBody: 200_000 });
