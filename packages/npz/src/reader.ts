@@ -149,7 +149,8 @@ export async function contentOf(
 ): Promise<Uint8Array> {
   const { size, compressedSize, method } = entry;
   const isStored = method === "stored";
-  const atOnce = isStored || Math.max(size, compressedSize) <= maxAtOnce;
+  const inflates = method === "deflate"; // of other methods the local header is enough to refuse them
+  const atOnce = isStored || (inflates && Math.max(size, compressedSize) <= maxAtOnce);
   const { raw } = await begin(read, entry, atOnce ? compressedSize : 0, isStored);
   if (isStored || isSmall(entry)) {
     const { inflateSync } = await inflatersFor(entry);

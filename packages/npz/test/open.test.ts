@@ -245,6 +245,21 @@ describe("reads", () => {
     expect(sameBytes(bytesOf(data), bytesOf(array.data))).toBe(true); // in memory of its own
   });
 
+  test("of a member whose method is not read are of its local header only", async () => {
+    const raw = encodeNpy(noise(50_000, 1));
+    const source = recorded(
+      makeZip([
+        { name: "a.npy", raw, method: 12 },
+        { name: "b.npy", raw },
+      ]),
+    );
+    const file = await openNpz(source);
+    source.reads.length = 0;
+    for (const read of [() => file.get("a"), () => file.bytes("a.npy"), () => file.getAll(["a"])])
+      await expectError(read, { code: "unsupported", names: ["bzip2"] });
+    expect(Math.max(...source.reads.map(([, length]) => length))).toBeLessThan(1000);
+  });
+
   test("of the directory are one more where it is large", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 2000 }, (_, i) => [`member-number-${i}`, float32([i])]),
