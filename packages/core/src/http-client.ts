@@ -10,7 +10,7 @@ export interface HttpClientOptions {
   headers?: HeadersInit;
 }
 
-/** Waits before the next attempts, in milliseconds: fewer for a server that has not answered once. */
+/** Waits before the next attempts, in milliseconds: fewer for a file that could not be opened yet. */
 const firstWaits = [100, 300];
 const laterWaits = [100, 300, 900, 2_700];
 /** The longest `Retry-After` that is waited for, in milliseconds. */
@@ -38,11 +38,12 @@ class Transient {
 export class HttpClient {
   /** The URL without what may be secret in it, for messages. */
   readonly shown: string;
+  /** Whether the file was opened: from then on there is more patience. */
+  opened = false;
   readonly #url: string;
   readonly #headers: Headers;
   readonly #fetch: typeof fetch;
   readonly #seen = new Map<string, string>();
-  #answered = false;
 
   constructor(url: string | URL, options: HttpClientOptions) {
     this.#url = resolveUrl(url);
@@ -97,7 +98,7 @@ export class HttpClient {
         if (!(failure instanceof Transient)) throw failure;
         if (position() - before >= fairProgress) failures = 0;
         before = position();
-        const wait = (this.#answered ? laterWaits : firstWaits)[failures++];
+        const wait = (this.opened ? laterWaits : firstWaits)[failures++];
         if (wait === undefined || (failure.wait ?? 0) > maxRetryAfter) throw failure.error;
         await sleep(failure.wait ?? wait, signal);
       }
@@ -121,7 +122,6 @@ export class HttpClient {
       discard(response);
       throw new Transient(this.#refused(status), retryAfter(response.headers.get("Retry-After")));
     }
-    this.#answered = true;
     if (status !== 200 && status !== 206 && status !== 416) {
       discard(response);
       throw this.#refused(status);

@@ -166,6 +166,7 @@ function rangesSource(
   size: number,
   sourceSignal?: AbortSignal,
 ): ByteSource {
+  client.opened = true;
   const ranges = new HttpRanges(client);
   let closed: TensorjarError | undefined;
   return {

@@ -595,6 +595,15 @@ describe("failures that may pass", () => {
       expect((await hurry(open(server))).size).toBe(bytes.length);
     }
   });
+
+  test("a first answer that breaks each time is given up within a second", async () => {
+    vi.useFakeTimers();
+    const server = fakeServer(bytes, () => reply(206, broken(bytes.slice(0, 10))));
+    const before = Date.now();
+    await hurry(expectError(() => open(server), { code: "http", names: ["broke off"] }));
+    expect(Date.now() - before).toBeLessThan(1000);
+    expect(server.requests.length).toBe(3);
+  });
 });
 
 describe("cancelling", () => {
