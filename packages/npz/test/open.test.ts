@@ -247,7 +247,7 @@ describe("reads", () => {
 
   test("of a member whose method is not read are of its local header only", async () => {
     const raw = encodeNpy(noise(50_000, 1));
-    const source = recorded(
+    const source = recordingSource(
       makeZip([
         { name: "a.npy", raw, method: 12 },
         { name: "b.npy", raw },
