@@ -156,15 +156,15 @@ export const everyDType: readonly DType[] = [
   "float4_e2m1fn",
 ];
 
-/** A source over bytes that keeps what is asked of it. */
+/** A source, or one over bytes, that keeps what is asked of it. */
 export interface RecordingSource extends ByteSource {
   readonly reads: [offset: number, length: number][];
   /** How often it was closed. */
   closed: number;
 }
 
-export function recordingSource(bytes: Uint8Array): RecordingSource {
-  const source = bytesSource(bytes);
+export function recordingSource(given: Uint8Array | ByteSource): RecordingSource {
+  const source = given instanceof Uint8Array ? bytesSource(given) : given;
   const reads: [number, number][] = [];
   return {
     reads,
@@ -176,6 +176,7 @@ export function recordingSource(bytes: Uint8Array): RecordingSource {
     },
     async close() {
       this.closed++;
+      await source.close?.();
     },
   };
 }

@@ -2,8 +2,7 @@ import { open, readFile, truncate, utimes, writeFile } from "node:fs/promises";
 import { type Tensor, tensor } from "@tensorjar/core";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
-import { expectError } from "../../../tooling/testing.js";
-import type { ByteSource } from "../src/index.js";
+import { expectError, type RecordingSource, recordingSource } from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -24,20 +23,8 @@ const tensors = new Map<string, Tensor>([
   ["b", tensor(Float32Array.of(1, 2))],
 ]);
 
-/** A source that counts what it is asked for. */
-async function counted(name: string): Promise<{ source: ByteSource; reads: number[] }> {
-  const file = await fileSource(path(name));
-  const reads: number[] = [];
-  const source: ByteSource = {
-    size: file.size,
-    read(offset, length, options) {
-      reads.push(length);
-      return file.read(offset, length, options);
-    },
-    close: async () => file.close?.(),
-  };
-  return { source, reads };
-}
+/** The lengths of the reads since the last time. */
+const lengths = ({ reads }: RecordingSource) => reads.splice(0).map(([, length]) => length);
 
 describe("a sparse file of 6 GiB", () => {
   const GiB = 2 ** 30;
@@ -55,18 +42,18 @@ describe("a sparse file of 6 GiB", () => {
     await file.write(new Uint8Array(row.buffer), 0, 2048, head.length + 6 * GiB - 2048);
     await file.close();
 
-    const { source, reads } = await counted("sparse");
+    const source = recordingSource(await fileSource(path("sparse")));
     const opened = await openSafetensors(source);
-    expect(reads.splice(0)).toEqual([65536]);
+    expect(lengths(source)).toEqual([65536]);
     expect(opened.footprint()).toBe(6 * GiB);
     const { data } = await opened.get("c");
-    expect(reads.splice(0)).toEqual([MiB]);
+    expect(lengths(source)).toEqual([MiB]);
     expect(data.subarray(-512)).toEqual(row);
     expect(await opened.slice("c", [-1])).toEqual({ dtype: "float32", shape: [512], data: row });
     expect((await opened.slice("c", [{ start: 510 }, { stop: 2 }])).data).toEqual(
       Float32Array.of(0, 0, 0, 1),
     );
-    expect(reads).toEqual([2048, 8, 8]);
+    expect(lengths(source)).toEqual([2048, 8, 8]);
     await opened.close();
   });
 });
@@ -171,12 +158,12 @@ it("a header of 4,000 tensors with names in every script is read", async () => {
     tensor(Uint8Array.of(i & 255)),
   ]);
   await writeSafetensors(fileSink(path("many")), entries);
-  const { source, reads } = await counted("many");
+  const source = recordingSource(await fileSource(path("many")));
   const file = await openSafetensors(source);
-  expect(reads.length).toBe(2);
+  expect(source.reads.length).toBe(2);
   const all = await file.getAll();
   expect(all.size).toBe(4_000);
-  expect(reads.length).toBe(3);
+  expect(source.reads.length).toBe(3);
   expect(all.get("層.3999.重み")?.data).toEqual(Uint8Array.of(3_999 & 255));
   await file.close();
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { concat } from "../../../tooling/testing.js";
 import {
   cast,
   decodeNpy,
@@ -45,7 +46,7 @@ const errors: Record<ErrorCode, { means: string; todo: string; show(): unknown }
     means: "There are bytes after the end that the header declares.",
     todo: 'Find out what appended them; `trailing: "ignore"` reads the file all the same.',
     show: () =>
-      decodeSafetensors(joined(encodeSafetensors({ weight: numbers }), new Uint8Array(6))),
+      decodeSafetensors(concat(encodeSafetensors({ weight: numbers }), new Uint8Array(6))),
   },
   "limit-exceeded": {
     means: "Something is larger than a limit that protects memory or time.",
@@ -104,7 +105,7 @@ const errors: Record<ErrorCode, { means: string; todo: string; show(): unknown }
   "invalid-archive": {
     means: "The records of a zip archive contradict each other.",
     todo: "The file is damaged or not made by a zip writer: make it again.",
-    show: () => decodeNpz(joined(encodeNpz({ weight: numbers }), new Uint8Array(4))),
+    show: () => decodeNpz(concat(encodeNpz({ weight: numbers }), new Uint8Array(4))),
   },
   "checksum-mismatch": {
     means: "The data is not what was written.",
@@ -240,14 +241,10 @@ function ascii(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
-function joined(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
-}
-
 function safetensors(header: string, dataLength: number): Uint8Array<ArrayBuffer> {
   const length = new DataView(new ArrayBuffer(8));
   length.setUint32(0, header.length, true);
-  return joined(new Uint8Array(length.buffer), ascii(header), new Uint8Array(dataLength));
+  return concat(new Uint8Array(length.buffer), ascii(header), new Uint8Array(dataLength));
 }
 
 function find(bytes: Uint8Array, signature: readonly number[]): number {
