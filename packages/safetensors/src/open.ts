@@ -93,7 +93,7 @@ function fileOf(
           const data = await read(begin, begin + bytes, signal, one ? allocate(bytes) : undefined);
           return members.map(([name, { dtype, shape, ...at }]) => {
             const part = data.subarray(at.begin - begin, at.end - begin);
-            return [name, tensorFromBytes(dtype, shape, part, !one) as Tensor]; // its data is what its dtype says
+            return [name, tensorFromBytes(dtype, [...shape], part, !one) as Tensor]; // its data is what its dtype says
           });
         },
       };
@@ -121,13 +121,13 @@ function fileOf(
     tensors,
     async info(name): Promise<TensorInfo> {
       const { dtype, shape, begin, end } = find(name);
-      return { dtype, shape, byteLength: end - begin };
+      return { dtype, shape: [...shape], byteLength: end - begin };
     },
     // Not by way of getAll: in a process that has just started, each function on the way takes time to compile.
     async get(name, { signal } = {}) {
       const { dtype, shape, begin, end } = find(name);
       const data = await read(begin, end, signal, allocate(end - begin));
-      return tensorFromBytes(dtype, shape, data) as Tensor; // its data is what its dtype says
+      return tensorFromBytes(dtype, [...shape], data) as Tensor; // its data is what its dtype says
     },
     async slice(name, selection, { signal } = {}) {
       signal?.throwIfAborted();

@@ -1,5 +1,5 @@
 import { byteLength, type DType, dtypeInfo, TensorjarError } from "@tensorjar/core";
-import { describe } from "@tensorjar/core/codec";
+import { describe, quote } from "@tensorjar/core/codec";
 
 /**
  * What to take along each axis, as NumPy reads it: `null` all of it, a number one index (the axis is dropped; negative
@@ -85,7 +85,10 @@ function indices(
     if (!(Number.isInteger(start) && start >= 0 && start < dim)) throw refused(`${selected}`, from);
     return { start, count: 1, step: 1 };
   }
-  if (typeof selected !== "object") throw refused(describe(selected), from);
+  if (typeof selected !== "object" || Array.isArray(selected))
+    throw refused(describe(selected), from);
+  const unknown = Object.keys(selected).find((key) => !/^(start|stop|step)$/.test(key));
+  if (unknown !== undefined) throw refused(`a range by ${quote(unknown)}`, from);
   const { start = 0, stop = dim, step = 1 } = selected;
   if (![start, stop, step].every(Number.isSafeInteger) || step < 1) {
     throw refused(`${start} to ${stop} by ${step}`, from);

@@ -59,6 +59,13 @@ describe("an open file", () => {
     expect(source.reads.length).toBe(3);
   });
 
+  it("does not change with what is done to the shapes it gave", async () => {
+    const open = await openSafetensors(file);
+    const given = [await open.get("b"), await open.info("b"), (await open.getAll()).get("b")];
+    for (const { shape } of given.map(Object)) shape.push(2);
+    expect(await open.get("b")).toEqual(small.get("b"));
+  });
+
   it("gives owned tensors from bytes as well", async () => {
     const copy = file.slice();
     const open = await openSafetensors(copy);
@@ -396,6 +403,10 @@ describe("a slice", () => {
       [[{ start: 0.5 }], "0.5 to"],
       [[{ stop: Number.NaN }], "to NaN"],
       [["x"], '"x"'],
+      [[[0, 1]], "Array"],
+      [[[]], "Array"],
+      [[{ begin: 0, end: 1 }], '"begin"'],
+      [[{ start: 0, end: 1 }], '"end"'],
       ["x", '"x"'],
       [undefined, "undefined"],
     ];
