@@ -131,7 +131,12 @@ async function writeRows(
   try {
     const rowBytes = byteLength(dtype, rowShape);
     if (rowBytes > 0) {
-      for await (const piece of pieces(file, name, dtype, rowBytes)) {
+      for await (const piece of pieces(
+        file,
+        name,
+        { dtype, byteLength: rows * rowBytes },
+        rowBytes,
+      )) {
         const count = piece.data.byteLength / rowBytes;
         await writer.append({ ...piece, shape: [count, ...rowShape] });
         bar.add(piece.data.byteLength, name);

@@ -120,7 +120,7 @@ async function compare(a: ArrayFile, b: ArrayFile): Promise<Difference[]> {
   try {
     for (const { name, info } of shared) {
       const found = isNumeric(info.dtype)
-        ? await compareNumbers(a, b, name, info.dtype, bar)
+        ? await compareNumbers(a, b, name, { ...info, dtype: info.dtype }, bar)
         : info.dtype === noArray
           ? await compareMembers(a, b, name)
           : await compareOthers(a, b, name);
@@ -140,12 +140,12 @@ async function compareNumbers(
   a: TensorFile<NpyArray>,
   b: TensorFile<NpyArray>,
   name: string,
-  dtype: DType,
+  info: { dtype: DType; byteLength: number },
   bar: ProgressBar,
 ): Promise<{ count: number; maxAbs: number; nans: number } | undefined> {
   const sum = { count: 0, maxAbs: 0, nans: 0 };
-  const others = pieces(b, name, dtype);
-  for await (const piece of pieces(a, name, dtype)) {
+  const others = pieces(b, name, info);
+  for await (const piece of pieces(a, name, info)) {
     const other = await others.next();
     if (other.done) break;
     if (!sameBytes(piece, other.value)) addDifferences(piece, other.value, sum);
@@ -231,11 +231,5 @@ function print(differences: readonly Difference[], { names, others }: ArrayFile)
     nans ? String(nans) : "",
   ]);
   const head = ["name", "difference", "A", "B", "elements", "largest", "NaN in one"];
-  console.log(
-    tableText(
-      head.map((text) => pc.bold(text)),
-      rows,
-      [4, 5, 6],
-    ),
-  );
+  console.log(tableText(head, rows, [4, 5, 6]));
 }

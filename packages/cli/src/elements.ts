@@ -17,16 +17,17 @@ export function isNumeric(dtype: string): dtype is DType {
 }
 
 /**
- * One tensor in flat pieces of about 4 MiB that never cut `unit` bytes (by default 16, which holds every element),
+ * One tensor in flat pieces of at most about 4 MiB that never cut `unit` bytes (by default 16, which holds every element),
  * each in aligned memory that the next one reuses.
  */
 export async function* pieces<D extends DType>(
   file: TensorFile<AnyTensor>,
   name: string,
-  dtype: D,
+  { dtype, byteLength: total }: { dtype: D; byteLength: number },
   unit = 16,
 ): AsyncGenerator<TensorOf<D>> {
-  const memory = allocate(Math.max(1, Math.floor(mostBytes / unit)) * unit);
+  const units = Math.min(Math.floor(mostBytes / unit), Math.ceil(total / unit));
+  const memory = allocate(Math.max(1, units) * unit);
   let filled = 0;
   const piece = (): TensorOf<D> => {
     const count = (filled * 8) / dtypeInfo(dtype).bits;

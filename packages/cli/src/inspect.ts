@@ -109,7 +109,10 @@ async function withStatistics(
       const { name, dtype } = info;
       rows.push(
         isNumeric(dtype)
-          ? { ...info, statistics: await statistics(file, name, dtype, (n) => bar.add(n, name)) }
+          ? {
+              ...info,
+              statistics: await statistics(file, name, { ...info, dtype }, (n) => bar.add(n, name)),
+            }
           : info,
       );
     }
@@ -165,7 +168,7 @@ function printRows(rows: readonly Row[], stats: boolean): void {
   console.log();
   console.log(
     tableText(
-      head.map((name) => pc.bold(name)),
+      head,
       rows.map(({ name, dtype, shape, byteLength, statistics: s }) => [
         name === "" ? '""' : printable(name),
         dtype,

@@ -3,6 +3,7 @@ import {
   type ByteSource,
   fileSource,
   httpSource,
+  isTensor,
   isTensorjarError,
   type NpyArray,
   type NpzFile,
@@ -11,6 +12,7 @@ import {
   openNpy,
   openNpz,
   type TensorFile,
+  type TensorInfo,
 } from "tensorjar";
 
 /** The bytes behind a path or a URL, for functions that take no paths; reading them rejects once `signal` is aborted. */
@@ -84,11 +86,36 @@ async function withMembers(file: NpzFile): Promise<ArrayFile> {
       if (arrays.has(key) || (await isArray(file, member, key))) names.push(key);
       else others.push({ name, size, bytes: () => file.bytes(name) });
     }
-    return { ...file, names, others };
+    const sizes = new Map(file.members.map(({ name, size }) => [arrayName(name), size]));
+    const chunks = (name: string): AsyncIterable<Uint8Array> =>
+      (sizes.get(name) ?? 0) > small ? file.chunks(name) : smallChunks(file, name);
+    return { ...file, names, others, info: once(file), chunks };
   } catch (error) {
     await file.close();
     throw error;
   }
+}
+
+/** Bytes of a member that is not worth a stream. */
+const small = 1 << 20;
+
+/** As `chunks` of the archive, at once where the member holds numbers: a stream takes many times as long. */
+async function* smallChunks(file: NpzFile, name: string): AsyncGenerator<Uint8Array> {
+  const array = await file.get(name);
+  if (isTensor(array)) {
+    const { buffer, byteOffset, byteLength } = array.data;
+    yield new Uint8Array(buffer, byteOffset, byteLength);
+  } else yield* file.chunks(name);
+}
+
+/** `info` of an archive, whose members' headers are inflated once. */
+function once({ info }: NpzFile): NpzFile["info"] {
+  const known = new Map<string, Promise<TensorInfo>>();
+  return (name) => {
+    const found = known.get(name) ?? info(name);
+    known.set(name, found);
+    return found;
+  };
 }
 
 /** What may be wrong with the header of an array. */

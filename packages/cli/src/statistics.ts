@@ -19,7 +19,7 @@ export interface Statistics {
 export async function statistics(
   file: TensorFile<AnyTensor>,
   name: string,
-  dtype: DType,
+  info: { dtype: DType; byteLength: number },
   onBytes: (bytes: number) => void,
 ): Promise<Statistics> {
   let nans = 0;
@@ -30,7 +30,7 @@ export async function statistics(
   let high = Number.NEGATIVE_INFINITY;
   let exactLow: bigint | undefined;
   let exactHigh: bigint | undefined;
-  for await (const piece of pieces(file, name, dtype)) {
+  for await (const piece of pieces(file, name, info)) {
     for (const value of toFloat64(piece)) {
       if (Number.isFinite(value)) {
         finite += 1;
@@ -55,7 +55,7 @@ export async function statistics(
   const histogram = new Array<number>(bins).fill(0);
   // Halves, so that the range of float64 does not overflow.
   const scale = high === low ? 0 : bins / (high / 2 - low / 2) / 2;
-  for await (const piece of pieces(file, name, dtype)) {
+  for await (const piece of pieces(file, name, info)) {
     for (const value of toFloat64(piece)) {
       if (!Number.isFinite(value)) continue;
       const bin = Math.min(bins - 1, Math.floor((value / 2 - low / 2) * 2 * scale));

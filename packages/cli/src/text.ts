@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import pc from "picocolors";
 import { isTensorjarError, type TensorjarError } from "tensorjar";
 
 /** Bytes in binary units: `1.50 MiB`. */
@@ -34,41 +35,68 @@ export function printable(text: string): string {
   );
 }
 
-/** Columns without rules; those in `right` are aligned to the right. */
+/** Rows that are laid out at once: cli-table3 compares each row with all before it. */
+const sliceRows = 100;
+
+/** Columns without rules, under a head in bold; those in `right` are aligned to the right. */
 export function tableText(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   right: readonly number[],
 ): string {
-  const none = {
-    top: "",
-    "top-mid": "",
-    "top-left": "",
-    "top-right": "",
-    bottom: "",
-    "bottom-mid": "",
-    "bottom-left": "",
-    "bottom-right": "",
-    left: "",
-    "left-mid": "",
-    mid: "",
-    "mid-mid": "",
-    right: "",
-    "right-mid": "",
-    middle: "  ",
-  };
-  const table = new Table({
-    head: [...head],
-    chars: none,
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
-    colAligns: head.map((_, column) => (right.includes(column) ? "right" : "left")),
+  // The head is as wide as the widest cell, so that every slice has columns of the same width.
+  const widths = head.map(widthOf);
+  for (const row of rows)
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, widthOf(cell));
+    });
+  const wideHead = head.map((text, i) => {
+    const space = " ".repeat(Math.max(0, (widths[i] ?? 0) - widthOf(text)));
+    return right.includes(i) ? space + pc.bold(text) : pc.bold(text) + space;
   });
-  for (const row of rows) table.push([...row]);
-  return table
-    .toString()
-    .split("\n")
-    .map((line) => line.trimEnd())
-    .join("\n");
+  const lines: string[] = [];
+  for (let start = 0; start === 0 || start < rows.length; start += sliceRows) {
+    const table = new Table({
+      head: wideHead,
+      chars: noRules,
+      style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
+      colAligns: head.map((_, column) => (right.includes(column) ? "right" : "left")),
+    });
+    for (const row of rows.slice(start, start + sliceRows)) table.push([...row]);
+    const [first = "", ...others] = table.toString().split("\n");
+    if (start === 0) lines.push(first.trimEnd());
+    for (const line of others) lines.push(line.trimEnd());
+  }
+  return lines.join("\n");
+}
+
+const noRules = {
+  top: "",
+  "top-mid": "",
+  "top-left": "",
+  "top-right": "",
+  bottom: "",
+  "bottom-mid": "",
+  "bottom-left": "",
+  "bottom-right": "",
+  left: "",
+  "left-mid": "",
+  mid: "",
+  "mid-mid": "",
+  right: "",
+  "right-mid": "",
+  middle: "  ",
+};
+
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u;
+
+/** Columns of a terminal that a text without control characters takes. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text)
+    width += wide.test(character) ? 2 : /\p{M}/u.test(character) ? 0 : 1;
+  return width;
 }
 
 /** Prints `value` as JSON; 64-bit integers become numbers where they are exact and text where they are not. */

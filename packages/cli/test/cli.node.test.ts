@@ -382,6 +382,23 @@ test("a signal is obeyed when the work has ended, a second one at once", async (
   expect(kill).toHaveBeenCalledTimes(1);
 });
 
+test("a long table keeps its columns and says its head once", async () => {
+  const names = Array.from({ length: 250 }, (_, i) => (i === 120 ? "层.weight" : `t${i}`));
+  await save(at("a.npz"), Object.fromEntries(names.map((name, i) => [name, zeros([i])])));
+  expect(await run(["inspect", at("a.npz")])).toBe(0);
+  const lines = text().split("\n").slice(2);
+  expect(lines).toHaveLength(251);
+  const [head = "", ...rows] = lines;
+  expect(head).toBe("name       dtype    shape  bytes");
+  for (const row of rows)
+    expect(row.replace("层", "wi")).toMatch(/^\S+ +float32 {2}\[\d+\] +\d+ B$/);
+  const columns = rows.map((row) => row.replace("层", "wi").indexOf("float32"));
+  expect(new Set(columns)).toEqual(new Set([head.indexOf("dtype")]));
+  expect(new Set(rows.map((row) => row.replace("层", "wi").length))).toEqual(
+    new Set([head.length]),
+  );
+});
+
 test("prints its version", async () => {
   const { version } = JSON.parse(
     await readFile(new URL("../package.json", import.meta.url), "utf8"),
