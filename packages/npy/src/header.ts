@@ -80,8 +80,8 @@ export function cut(
   actual: number,
   offset: number = actual,
 ): TensorjarError {
-  const empty = actual > 0 ? "" : "is empty and ";
-  const message = `the ${what} takes ${expected} bytes, the file ${empty}ends after ${actual} bytes`;
+  const empty = offset > 0 ? "" : "is empty and ";
+  const message = `the ${what} takes ${expected} bytes, the file ${empty}has ${actual} of them`;
   return new TensorjarError("truncated", message, { offset, expected, actual });
 }
 

@@ -133,6 +133,23 @@ describe("what follows the data", () => {
     expect(decodeNpy(file, { trailing: "ignore" })).toEqual(floats);
   });
 
+  test("or what is there of the data is counted, and no file but one without a byte is called empty", async () => {
+    const whole = encodeNpy(floats);
+    for (const [length, wanted] of [
+      [0, /takes 10 bytes, the file is empty and has 0 of them$/],
+      [9, /header takes 10 bytes, the file has 9 of them$/],
+      [127, /header takes 128 bytes, the file has 127 of them$/],
+      [128, /takes 12 bytes, the file has 0 of them$/],
+      [139, /takes 12 bytes, the file has 11 of them$/],
+    ] as const) {
+      const error = await expectError(() => decodeNpy(whole.subarray(0, length)), {
+        code: "truncated",
+      });
+      expect(error.message).toMatch(wanted);
+      expect(error.details.offset).toBe(length);
+    }
+  });
+
   test("is read as a sequence, one array at a time", async () => {
     expect([...decodeNpySequence(file)]).toEqual([floats, tensor(Int8Array.of(7))]);
     const broken = decodeNpySequence(file.subarray(0, -1))[Symbol.iterator]();
