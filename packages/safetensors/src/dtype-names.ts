@@ -1,4 +1,6 @@
 import type { DType } from "@tensorjar/core";
+import { dataConstructor } from "@tensorjar/core/codec";
+import { tensorError } from "./layout.js";
 
 /** The name of each dtype in a header, in the reference's order; complex128 has none. */
 const names: { readonly [D in DType]: string } = {
@@ -41,6 +43,17 @@ export function dtypeCalled(name: string): DType | undefined {
 /** What a header calls a dtype, and `undefined` for one that the format does not have. */
 export function headerName(dtype: DType): string | undefined {
   return names[dtype] || undefined;
+}
+
+/** Throws `invalid-dtype` for what is none, `unsupported` for one that the format does not have. */
+export function checkDType(dtype: DType, name: string): void {
+  dataConstructor(dtype, name);
+  if (headerName(dtype) !== undefined) return;
+  const hint = "save it as .npy or .npz, or as two tensors";
+  throw tensorError("unsupported", name, `has the dtype ${dtype}, which the format does not have`, {
+    actual: dtype,
+    hint,
+  });
 }
 
 /** Where a dtype stands in the reference's order, which is also the writer's: larger comes first in the file. */

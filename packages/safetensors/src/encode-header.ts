@@ -1,13 +1,6 @@
 import { type Bytes, type DType, type Named, TensorjarError } from "@tensorjar/core";
-import {
-  allocate,
-  compareNames,
-  dataConstructor,
-  describe,
-  namedEntries,
-  quote,
-} from "@tensorjar/core/codec";
-import { headerName } from "./dtype-names.js";
+import { allocate, compareNames, describe, namedEntries, quote } from "@tensorjar/core/codec";
+import { checkDType, headerName } from "./dtype-names.js";
 import { maxHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { checkLayout, tensorError } from "./layout.js";
@@ -151,17 +144,6 @@ function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] 
       actual: [begin, end],
     });
   }
-  dataConstructor(dtype, name); // throws for what is no dtype
-  if (headerName(dtype) === undefined) {
-    throw tensorError(
-      "unsupported",
-      name,
-      `has the dtype ${describe(dtype)}, which the format does not have`,
-      {
-        actual: dtype,
-        hint: "save it as .npy or .npz, or as two tensors",
-      },
-    );
-  }
+  checkDType(dtype, name);
   return entry;
 }

@@ -1,9 +1,8 @@
 import { type Bytes, byteLength, type DType, type Named, type Tensor } from "@tensorjar/core";
 import { checkTensor, compareNames, namedEntries } from "@tensorjar/core/codec";
 import { type AliasMode, dropAliases } from "./aliases.js";
-import { dtypeRank, headerName } from "./dtype-names.js";
+import { checkDType, dtypeRank } from "./dtype-names.js";
 import { headerBytes } from "./encode-header.js";
-import { tensorError } from "./layout.js";
 
 /** A tensor whose data is asked for when its turn comes, so that a file may be larger than memory. */
 export interface TensorProducer {
@@ -75,17 +74,7 @@ export function checkedEntries(entries: TensorEntries): CheckedEntry[] {
       ? byteLength(source.dtype, source.shape, name)
       : checkTensor(source, name);
     const { dtype, shape } = source;
-    if (headerName(dtype) === undefined) {
-      throw tensorError(
-        "unsupported",
-        name,
-        `has the dtype ${dtype}, which the format does not have`,
-        {
-          actual: dtype,
-          hint: "save it as .npy or .npz, or as two tensors",
-        },
-      );
-    }
+    checkDType(dtype, name);
     // What a producer is held to later must not change until then.
     return {
       name,
