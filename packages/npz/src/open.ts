@@ -41,9 +41,9 @@ export interface NpzFile extends TensorFile<NpyArray> {
  * in memory of their own; it rejects as `decodeNpz` throws. A source given as a promise is closed when opening fails.
  */
 export async function openNpz(source: SourceLike, options: NpzReadOptions = {}): Promise<NpzFile> {
-  budget(options);
   const given = await toSource(source);
   try {
+    budget(options);
     return await readArchive(given, options);
   } catch (error) {
     if ("then" in source) await given.close?.().catch(() => {}); // the first error is the one to know

@@ -395,6 +395,12 @@ describe("sources", () => {
     expect(bad.closed).toBe(0);
     await expectError(() => openNpz(Promise.resolve(bad)), { code: "not-this-format" });
     expect(bad.closed).toBe(1);
+    const unread = recordingSource(encodeNpz(arrays));
+    await expectError(() => openNpz(Promise.resolve(unread), { maxInflatedBytes: -1 }), {
+      code: "invalid-argument",
+    });
+    expect(unread.closed).toBe(1);
+    expect(unread.reads).toEqual([]);
   });
 
   test("that fail do so with their own error", async () => {
