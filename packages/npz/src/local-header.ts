@@ -52,7 +52,7 @@ export function contentStart(entry: Entry, head: Uint8Array): number {
       "unsupported",
       entry,
       `is compressed by method ${method} (${methodNames[method] ?? "unknown"})`,
-      { actual: method, hint: "write the archive stored or deflated, as NumPy does" },
+      { actual: method, hint: "write the archive stored or deflated" },
     );
   }
   const expected = maxInflation * compressedSize;
