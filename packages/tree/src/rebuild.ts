@@ -1,7 +1,7 @@
 import { type Named, type Tensor, TensorjarError } from "@tensorjar/core";
 import { checkTensor } from "@tensorjar/core/codec";
 import { outcomeOf, type Write } from "./apply.js";
-import { likeLeaf } from "./leaf.js";
+import { leafMark, likeLeaf } from "./leaf.js";
 import { fitting, type LoadOptions, plan } from "./load.js";
 import { at } from "./path.js";
 import { asMap, type TreeOptions, treeNode, walk } from "./visit.js";
@@ -15,7 +15,8 @@ export function mapTree<T>(tree: T, fn: (tensor: Tensor) => Tensor): T {
   return rebuild(tree, { statics: "skip" }, (path, value, tensor) => {
     const mapped = fn(tensor as Tensor); // without adapters and `isLeaf` every leaf is one
     checkTensor(mapped, path);
-    return likeLeaf(mapped, value);
+    const plain = leafMark(value, undefined).kind === "array" && !ArrayBuffer.isView(value);
+    return plain ? mapped : likeLeaf(mapped, value); // a plain array may become a leaf of any kind
   });
 }
 

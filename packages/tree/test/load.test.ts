@@ -172,6 +172,20 @@ describe("assignment", () => {
     ]);
   });
 
+  test("a leaf does not take over the kind of what it is given", () => {
+    const target = { w: f32(0), b: buffer(f32(0)), bare: new Float32Array(2) };
+    const given = { w: buffer(f32(1)), b: parameter(f32(2)), bare: parameter(f32(3)) };
+    loadTree(target, given, { shape: "any" });
+    const kinds: unknown[] = [];
+    visitTree(target, { leaf: (path, _, kind, trainable) => kinds.push([path, kind, trainable]) });
+    expect(kinds).toEqual([
+      ["w", "array", true],
+      ["b", "buffer", false],
+      ["bare", "array", true],
+    ]);
+    expect(flattenTree(target).get("w")?.data).toBe(given.w.data);
+  });
+
   test("tensors of the tree itself can be given, in another order", () => {
     const tree = { a: f32(1), b: f32(2), c: Float32Array.of(3), d: Float32Array.of(4) };
     const other: Record<string, string> = { a: "b", b: "a", c: "d", d: "c" };

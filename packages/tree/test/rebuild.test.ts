@@ -1,4 +1,4 @@
-import { type Tensor, type TensorOf, tensor, zeros } from "@tensorjar/core";
+import { ofType, type Tensor, type TensorOf, tensor, zeros } from "@tensorjar/core";
 import {
   buffer,
   flattenTree,
@@ -196,6 +196,16 @@ describe("mapTree", () => {
     expect(kinds).toEqual([
       ["parameter", false],
       ["array", true],
+    ]);
+  });
+
+  test("plain arrays become leaves of the kind that fn gives", () => {
+    const tree = mapTree({ w: f32(1), p: parameter(f32(2)) }, (t) => buffer(ofType(t, "float32")));
+    const kinds: unknown[] = [];
+    visitTree(tree, { leaf: (path, _, kind) => kinds.push([path, kind]) });
+    expect(kinds).toEqual([
+      ["w", "buffer"],
+      ["p", "parameter"],
     ]);
   });
 
