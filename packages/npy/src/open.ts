@@ -120,7 +120,7 @@ function npyFile(
     const into = allocate(at.byteLength);
     const reading = source.read(offset, at.byteLength, { into, ...(signal && { signal }) });
     const bytes = await abortable(reading, signal);
-    return decodeData(at, bytes, options, bytes.buffer === into.buffer); // a source may not mind `into`
+    return decodeData(ownShape(at), bytes, options, bytes.buffer === into.buffer); // a source may not mind `into`
   };
 
   const rows: NpyFile["rows"] = async (start, stop, { signal } = {}) => {
@@ -161,10 +161,10 @@ function npyFile(
     format: "npy",
     names: [""],
     metadata: new Map(),
-    header,
+    header: ownShape(layout).header,
     async info(name) {
       checkName(name);
-      return { dtype, shape, byteLength };
+      return { dtype, shape: [...shape], byteLength };
     },
     async get(name, { signal } = {}) {
       checkName(name);
@@ -186,6 +186,11 @@ function npyFile(
       });
     },
   };
+}
+
+/** The same with a shape of its own: what callers do to theirs must not change the open file. */
+function ownShape({ header, ...layout }: NpyLayout): NpyLayout {
+  return { ...layout, header: { ...header, shape: [...header.shape] } };
 }
 
 function checkName(name: string): void {

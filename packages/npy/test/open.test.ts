@@ -47,6 +47,22 @@ describe("opening", () => {
     expect(await (await openNpy(new Blob([file]))).read()).toEqual(matrix);
   });
 
+  test("keeps its shape, whatever callers do to those that it gave", async () => {
+    for (const [bytes, options] of [
+      [file, {}],
+      [fortran([2, 3], 1, new Uint8Array(6)), { fortranOrder: "reverse-shape" }],
+    ] as const) {
+      const npy = await openNpy(bytes, options);
+      const before = await npy.read();
+      const shape = [...before.shape];
+      const given = [npy.header, await npy.info(""), await npy.read(), await npy.rows(0, 1)];
+      for (const { shape } of given) (shape as number[]).length = 0;
+      expect(await npy.info("")).toMatchObject({ shape });
+      expect(await npy.read()).toEqual(before);
+      expect((await npy.rows(0, 2)).shape).toEqual([2, ...shape.slice(1)]);
+    }
+  });
+
   test("with a dtype narrows the type, or refuses the file", async () => {
     const npy = await openNpy(file, { dtype: "float32" });
     const { data } = await npy.rows(0, 1);
