@@ -39,6 +39,7 @@ const hints: { readonly [errno: string]: string } = {
   EDQUOT: "the disk quota is used up",
   EISDIR: "it is a folder",
   EMFILE: "too many files are open: close those that are done with",
+  ENOENT: "there is no such file or folder",
   ENOSPC: "the disk is full",
   EROFS: "the disk is read-only",
 };

@@ -27,19 +27,22 @@ export type SourceLike = BytesLike | Blob | ByteSource | Promise<ByteSource>;
 /** Throws `truncated` for a range that the source does not have, `invalid-argument` for one that no source has. */
 export function checkRange(size: number, offset: number, length: number, into?: Uint8Array): void {
   const end = offset + length;
-  const range = `bytes ${offset} to ${end}`;
   if (!isCount(offset) || !isCount(length) || (into !== undefined && into.length < length)) {
     throw new TensorjarError(
       "invalid-argument",
-      `${range} cannot be read into ${into?.length ?? length} bytes`,
+      `bytes ${offset} to ${end} cannot be read into ${into?.length ?? length} bytes`,
     );
   }
   if (end > size) {
-    throw new TensorjarError("truncated", `the file has ${size} bytes, not ${range}`, {
-      offset,
-      expected: end,
-      actual: size,
-    });
+    throw new TensorjarError(
+      "truncated",
+      `the file has ${size} bytes, not bytes ${offset} to ${end}`,
+      {
+        offset,
+        expected: end,
+        actual: size,
+      },
+    );
   }
 }
 
@@ -52,8 +55,8 @@ function strictSource(source: ByteSource): ByteSource {
       const { into, signal } = options;
       signal?.throwIfAborted();
       checkRange(size, offset, length, into);
-      const reading = Promise.resolve(source.read(offset, length, options)); // also of a source that answers at once
-      const bytes = toBytes(await abortable(reading, signal));
+      const reading = async (): Promise<Uint8Array> => source.read(offset, length, options); // also at once
+      const bytes = toBytes(await abortable(reading(), signal));
       if (bytes.length !== length) {
         throw new TensorjarError(
           bytes.length < length ? "truncated" : "invalid-argument",
@@ -76,15 +79,14 @@ function placed(bytes: Uint8Array, into?: Uint8Array): Uint8Array {
   return into.subarray(0, bytes.length);
 }
 
-/** A source over bytes in memory; what it reads are views on them. */
+/** A source over bytes in memory; what it reads are views on them. Of memory that was transferred, reads reject with `invalid-argument`. */
 export function bytesSource(bytes: BytesLike): ByteSource {
   const memory = toBytes(bytes);
-  const size = memory.length;
   return {
-    size,
+    size: memory.length,
     async read(offset, length, { into, signal } = {}) {
       signal?.throwIfAborted();
-      checkRange(size, offset, length, into);
+      checkRange(toBytes(memory).length, offset, length, into); // as it is now
       return placed(memory.subarray(offset, offset + length), into);
     },
     async close() {},

@@ -60,6 +60,30 @@ describe.each(sources)("%s", (_, make) => {
   });
 });
 
+test("bytesSource says so of memory that was transferred or made shorter, and gives nothing short", async () => {
+  const moved = pattern(100);
+  const source = bytesSource(moved);
+  structuredClone(moved, { transfer: [moved.buffer] });
+  for (const into of [undefined, new Uint8Array(10)]) {
+    await expectError(() => source.read(0, 10, into && { into }), {
+      code: "invalid-argument",
+      names: ["transferred"],
+    });
+  }
+  const memory: ArrayBuffer = Reflect.construct(ArrayBuffer, [100, { maxByteLength: 200 }]);
+  const resize = (length: number): unknown =>
+    Reflect.apply(Reflect.get(memory, "resize"), memory, [length]);
+  for (const given of [memory, new Uint8Array(memory, 0, 100)]) {
+    resize(100);
+    const shrinking = bytesSource(given);
+    resize(50);
+    await expectError(() => shrinking.read(45, 10), { code: "truncated" });
+    resize(200);
+    expect(shrinking.size).toBe(100);
+    expect((await shrinking.read(90, 10)).length).toBe(10);
+  }
+});
+
 test("bytesSource reads views, and only of the part it was given", async () => {
   const part = bytes.subarray(100, 200);
   const source = bytesSource(new DataView(part.buffer, part.byteOffset, part.byteLength));
