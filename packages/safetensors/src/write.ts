@@ -31,7 +31,8 @@ const largestChunk = 8 << 20;
  * A safetensors file as chunks to pull, in bounded memory: the header, then the data. Chunks of large tensors are
  * views on their memory, which must not change until they are consumed. Everything but what producers give is
  * checked here, before the first byte. Throws as {@link encodeSafetensors} does; a producer whose data is not what
- * it announced makes the iteration throw `invalid-argument`, `invalid-dtype` or `invalid-shape`.
+ * it announced makes the iteration throw `invalid-argument`, `invalid-dtype` or `invalid-shape`, and so does a tensor
+ * whose data has another size by then.
  */
 export function safetensorsChunks(
   entries: TensorEntries,
@@ -88,6 +89,13 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
   for (const tensor of tensors) {
     if (!isProducer(tensor.source)) {
       const data = tensorBytes(tensor.source);
+      const { name, bytes: expected } = tensor;
+      if (data.length !== expected) {
+        throw tensorError("invalid-argument", name, "has changed its size", {
+          expected,
+          actual: data.length,
+        });
+      }
       if (data.length > gathered.length - filled) yield* chunksOf(data);
       else {
         // Without a generator for each: there may be very many.

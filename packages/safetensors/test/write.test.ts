@@ -299,6 +299,19 @@ describe("chunks", () => {
     }
   });
 
+  it("end in an error when a tensor has another size than its header says", async () => {
+    for (const length of [2, 4, 0, 400_000]) {
+      const changing = { dtype: "float32", shape: [3], data: new Float32Array(3) };
+      const { chunks } = safetensorsChunks({ w: changing as Tensor, v: tensor([1]) });
+      changing.data = new Float32Array(length);
+      const error = await expectError(() => collect(chunks), {
+        code: "invalid-argument",
+        names: ['"w"'],
+      });
+      expect(error.details).toMatchObject({ name: "w", expected: 12, actual: 4 * length });
+    }
+  });
+
   it("of no tensors are a header", async () => {
     expect(concat(...(await collect(safetensorsChunks([]).chunks)))).toEqual(encodeSafetensors({}));
   });
