@@ -326,7 +326,7 @@ test("no error tells someone at a shell to call a function", async () => {
     /6 bytes too many: .*, the file at \d+$/,
   );
   expect(await lines("verify", at("run.safetensors"))).toMatch(/states \w+: the file is damaged$/);
-  expect(await lines("inspect", at("none.npy"))).toMatch(/could not be opened \(ENOENT\)$/);
+  expect(await lines("inspect", at("none.npy"))).toMatch(/no such file or folder$/);
   expect(await lines("inspect", "http://127.0.0.1:1/a.npy")).toMatch(
     /the address and the network$/,
   );
