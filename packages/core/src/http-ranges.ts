@@ -170,7 +170,7 @@ export function checkPartial(
   else if (status !== 206) wrong = `answered with status ${status}, not 206: ${asked}`;
   else if (coding !== undefined) {
     wrong = `answered a range with Content-Encoding ${coding}, which cannot be decoded: ${asked}`;
-  } else if (/^multipart\//i.test(response.headers.get("Content-Type") ?? "")) {
+  } else if (/^multipart\/byteranges/i.test(response.headers.get("Content-Type") ?? "")) {
     wrong = `answered a range in parts (multipart): ${asked}`;
   } else if (range !== undefined && (range.start !== start || range.end > end)) {
     wrong = `answered with the range ${range.start} to ${range.end}, but ${asked}`;

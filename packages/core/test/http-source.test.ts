@@ -377,6 +377,8 @@ describe("answers that are not what was asked for", () => {
       ten,
     );
     expect(await readWith(reply(206, ten))).toEqual(ten);
+    const zip = { ...range, "Content-Type": "multipart/x-zip" }; // what some servers call an archive
+    expect(await readWith(reply(206, ten, zip))).toEqual(ten);
   });
 });
 
