@@ -7,7 +7,7 @@ import {
 } from "tensorjar";
 import { isNumeric } from "./elements.js";
 import { progressBar } from "./progress.js";
-import { type ArrayFile, openArrays, shownPath, sourceOf } from "./source.js";
+import { type ArrayFile, isCheckpoint, openArrays, shownPath, sourceOf } from "./source.js";
 import { type Statistics, sparkline, statistics } from "./statistics.js";
 import {
   byteText,
@@ -128,11 +128,7 @@ async function checkpointOf(
   path: string,
   signal: AbortSignal,
 ): Promise<CheckpointSummary | undefined> {
-  if (
-    file.metadata.get("format") !== "tensorjar-checkpoint" &&
-    !file.names.includes("checkpoint_version")
-  )
-    return undefined;
+  if (!isCheckpoint(file)) return undefined;
   const source = await sourceOf(path, signal);
   try {
     return await inspectCheckpoint(source);

@@ -55,6 +55,14 @@ export interface OtherMember {
   bytes(): Promise<Uint8Array>;
 }
 
+/** Whether a file is a checkpoint of tensorjar or of the gsplat gem. */
+export function isCheckpoint(file: ArrayFile): boolean {
+  return (
+    file.metadata.get("format") === "tensorjar-checkpoint" ||
+    file.names.includes("checkpoint_version")
+  );
+}
+
 /** Opens a file by its content, to be read until `signal` is aborted, with every kind of array that `.npy` and `.npz` hold. */
 export async function openArrays(path: string, signal: AbortSignal): Promise<ArrayFile> {
   const file = await open(path);

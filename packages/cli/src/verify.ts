@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pc from "picocolors";
 import { isTensorjarError, TensorjarError, verifyCheckpoint } from "tensorjar";
 import { progressBar } from "./progress.js";
-import { type ArrayFile, openArrays, shownPath, sourceOf } from "./source.js";
+import { type ArrayFile, isCheckpoint, openArrays, shownPath, sourceOf } from "./source.js";
 import { countText, errorText, othersText, printable, printJson } from "./text.js";
 
 interface Verdict {
@@ -69,13 +69,6 @@ async function verdictOf(path: string, signal: AbortSignal): Promise<Verdict> {
     if (!isTensorjarError(error)) throw error;
     return { ok: false, code: error.code, message: errorText(error) };
   }
-}
-
-function isCheckpoint(file: ArrayFile): boolean {
-  return (
-    file.metadata.get("format") === "tensorjar-checkpoint" ||
-    file.names.includes("checkpoint_version")
-  );
 }
 
 async function verifiedCheckpoint(path: string, signal: AbortSignal): Promise<string> {

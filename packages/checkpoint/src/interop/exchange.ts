@@ -60,10 +60,10 @@ export interface AdamHyperparameters {
 }
 
 /** The optimizer to hand over. Throws `not-found` and `invalid-argument`. */
-export function chosenOptimizer(
+function chosenOptimizer(
   snapshot: Snapshot,
   { optimizer }: ToOptions,
-): { name: string; optimizer: OptimizerSnapshot } | undefined {
+): OptimizerSnapshot | undefined {
   checkSnapshot(snapshot);
   const { optimizers } = snapshot;
   const names = [...optimizers.keys()];
@@ -75,11 +75,11 @@ export function chosenOptimizer(
   const name = optimizer ?? names[0];
   if (name === undefined) return undefined;
   const found = optimizers.get(name);
-  if (found !== undefined) return { name, optimizer: found };
+  if (found !== undefined) return found;
   throw new TensorjarError("not-found", `the snapshot has no optimizer ${quote(name)}`, { name });
 }
 
-export function exchangeMetadata(
+function exchangeMetadata(
   snapshot: Snapshot,
   format: string,
   optimizer: OptimizerSnapshot | undefined,
@@ -93,6 +93,21 @@ export function exchangeMetadata(
     metadata.set("hyperparameters", jsonText(optimizer.hyperparameters, "hyperparameters"));
   }
   return metadata;
+}
+
+/** What is handed over: the parameters, called `prefix` and their paths, and what `add` adds of the optimizer. */
+export function exchange(
+  snapshot: Snapshot,
+  options: ToOptions,
+  format: string,
+  prefix: string,
+  add: (tensors: Map<string, Tensor>, optimizer: OptimizerSnapshot) => void,
+): Exchange {
+  const optimizer = chosenOptimizer(snapshot, options);
+  const tensors = new Map<string, Tensor>();
+  for (const [path, tensor] of snapshot.params) tensors.set(prefix + path, tensor);
+  if (optimizer !== undefined) add(tensors, optimizer);
+  return { tensors, metadata: exchangeMetadata(snapshot, format, optimizer) };
 }
 
 /** Throws `unsupported` when a setting has another value than the only one that `library` knows. */

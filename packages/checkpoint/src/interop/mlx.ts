@@ -1,15 +1,13 @@
-import type { Tensor } from "@tensorjar/core";
 import { isJsonObject } from "../json.js";
 import type { Snapshot } from "../snapshot.js";
 import {
   addSlots,
   after,
   checkSemantics,
-  chosenOptimizer,
   collect,
   commonStep,
   type Exchange,
-  exchangeMetadata,
+  exchange,
   type Foreign,
   type FromOptions,
   scalarStep,
@@ -22,10 +20,7 @@ import {
  * where the hyperparameters have `lr`. Bias correction is MLX's option, off by default. Throws `unsupported`.
  */
 export function toMlx(snapshot: Snapshot, options: ToOptions = {}): Exchange {
-  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
-  const tensors = new Map<string, Tensor>();
-  for (const [path, tensor] of snapshot.params) tensors.set(`model.${path}`, tensor);
-  if (optimizer !== undefined) {
+  return exchange(snapshot, options, "mlx", "model.", (tensors, optimizer) => {
     checkSemantics(optimizer, "MLX", { eps_root: 0 });
     addSlots(tensors, optimizer, "MLX", {
       exp_avg: (path) => `optimizer.${path}.m`,
@@ -39,8 +34,7 @@ export function toMlx(snapshot: Snapshot, options: ToOptions = {}): Exchange {
       const data = Float32Array.of(rate);
       tensors.set("optimizer.learning_rate", { dtype: "float32", shape: [], data });
     }
-  }
-  return { tensors, metadata: exchangeMetadata(snapshot, "mlx", optimizer) };
+  });
 }
 
 /** The snapshot of tensors named as {@link toMlx} names them; it holds the arrays given. Throws `invalid-checkpoint`. */

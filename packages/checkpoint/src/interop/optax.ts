@@ -1,14 +1,12 @@
-import type { Tensor } from "@tensorjar/core";
 import type { Snapshot } from "../snapshot.js";
 import {
   addSlots,
   after,
   checkSemantics,
-  chosenOptimizer,
   collect,
   commonStep,
   type Exchange,
-  exchangeMetadata,
+  exchange,
   type Foreign,
   type FromOptions,
   scalarStep,
@@ -22,10 +20,7 @@ import {
  * `opt_state.0.nu.NAME`. Throws `unsupported` for what Optax does otherwise, such as AMSGrad's maximum.
  */
 export function toOptax(snapshot: Snapshot, options: ToOptions = {}): Exchange {
-  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
-  const tensors = new Map<string, Tensor>();
-  for (const [path, tensor] of snapshot.params) tensors.set(`params.${path}`, tensor);
-  if (optimizer !== undefined) {
+  return exchange(snapshot, options, "flax", "params.", (tensors, optimizer) => {
     checkSemantics(optimizer, "optax.adamw", { bias_correction: true });
     const step = commonStep(optimizer, "Optax");
     if (step > 0x7fffffff)
@@ -35,8 +30,7 @@ export function toOptax(snapshot: Snapshot, options: ToOptions = {}): Exchange {
       exp_avg: (path) => `opt_state.0.mu.${path}`,
       exp_avg_sq: (path) => `opt_state.0.nu.${path}`,
     });
-  }
-  return { tensors, metadata: exchangeMetadata(snapshot, "flax", optimizer) };
+  });
 }
 
 /** The snapshot of tensors named as {@link toOptax} names them; it holds the arrays given. Throws `invalid-checkpoint`. */

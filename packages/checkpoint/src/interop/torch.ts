@@ -1,13 +1,11 @@
-import type { Tensor } from "@tensorjar/core";
 import { quote } from "@tensorjar/core/codec";
 import type { Snapshot } from "../snapshot.js";
 import {
   after,
   checkSemantics,
-  chosenOptimizer,
   collect,
   type Exchange,
-  exchangeMetadata,
+  exchange,
   type Foreign,
   type FromOptions,
   scalarStep,
@@ -21,10 +19,7 @@ import {
  * Throws `unsupported` for what `torch.optim` does otherwise.
  */
 export function toTorch(snapshot: Snapshot, options: ToOptions = {}): Exchange {
-  const { optimizer } = chosenOptimizer(snapshot, options) ?? {};
-  const tensors = new Map<string, Tensor>();
-  for (const [path, tensor] of snapshot.params) tensors.set(`model.${path}`, tensor);
-  if (optimizer !== undefined) {
+  return exchange(snapshot, options, "pt", "model.", (tensors, optimizer) => {
     checkSemantics(optimizer, "torch.optim", { bias_correction: true, eps_root: 0 });
     const { step, slots } = optimizer;
     const paths = new Set<string>();
@@ -44,8 +39,7 @@ export function toTorch(snapshot: Snapshot, options: ToOptions = {}): Exchange {
       const data = Float32Array.of(count);
       tensors.set(`optimizer.${path}.step`, { dtype: "float32", shape: [], data });
     }
-  }
-  return { tensors, metadata: exchangeMetadata(snapshot, "pt", optimizer) };
+  });
 }
 
 /** The snapshot of tensors named as {@link toTorch} names them; it holds the arrays given. Throws `invalid-checkpoint`. */
