@@ -61,7 +61,7 @@ export function checkFileName(name: string): string {
   if (plain === "" || plain === "." || /\.\.|[/\\:\p{Cc}]/u.test(plain)) {
     throw new TensorjarError("invalid-name", `the shard ${quote(name)} is not a plain file name`, {
       name,
-      hint: "shards lie beside their index, so a name has no folder, no scheme and no %-escape of one",
+      hint: "shards lie beside their index: no folder, no scheme, no %-escape of one",
     });
   }
   return name;

@@ -46,7 +46,7 @@ export function sliceByteRanges(
       throw new TensorjarError("limit-exceeded", `a selection of over ${maxRanges} ranges`, {
         expected: maxRanges,
         actual: inner.length * count,
-        hint: "take whole rows, and select from them in memory",
+        hint: "take whole rows",
       });
     } else if (inner.length > 0) {
       for (let i = 0; i < count; i++) {

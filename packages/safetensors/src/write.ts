@@ -167,7 +167,6 @@ function wrongBytes(name: string, expected: number, text: string, actual: unknow
     {
       expected,
       actual,
-      hint: "a producer gives exactly the bytes of its dtype and shape",
     },
   );
 }
