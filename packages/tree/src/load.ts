@@ -183,9 +183,9 @@ export function plan(
   }
 
   walk(tree, options, {
-    enter({ keys, fields }) {
+    enter({ keys, node }) {
       levels.push(keys);
-      nodes.add(fields);
+      nodes.add(node);
     },
     leaf: match,
     skipped: skip,
@@ -211,7 +211,7 @@ export function plan(
   // Where a node is come to again, its leaves are written twice.
   if (inPlace && problems.length === 0 && nodes.size < levels.length) {
     const firsts: Firsts = new Map();
-    for (const swap of swaps) checkOnce(firsts, swap.parent?.fields, swap.key, swap);
+    for (const swap of swaps) checkOnce(firsts, swap.parent?.node, swap.key, swap);
   }
   return { swaps, fills, writes, report, problems };
 }

@@ -247,6 +247,32 @@ describe("a leaf at two paths", () => {
     }
   });
 
+  test("by a class that makes its node anew: two values are refused", async () => {
+    class Layer {
+      kernel = f32(0);
+      [treeNode](): object {
+        const layer = this;
+        return {
+          get w() {
+            return layer.kernel;
+          },
+          set w(value) {
+            layer.kernel = value;
+          },
+        };
+      }
+    }
+    const shared = new Layer();
+    const model = { enc: shared, dec: shared };
+    await expectError(() => loadTree(model, { "enc.w": f32(1), "dec.w": f32(2) }), {
+      code: "path-conflict",
+      names: ['"enc\\.w"', '"dec\\.w"'],
+    });
+    expect(shared.kernel.data[0]).toBe(0);
+    loadTree(model, { "enc.w": f32(3), "dec.w": f32(3) });
+    expect(shared.kernel.data[0]).toBe(3);
+  });
+
   test("that lacks one of them, or has it of another shape, is a mismatch as any other", () => {
     const shared = layer();
     const model = { enc: shared, dec: shared };
