@@ -116,23 +116,26 @@ async function bodyOf(
   return response.body;
 }
 
-async function* streamChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** No generator: that could not be ended while it waits for a read. */
+function streamChunks(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   if (stream.locked) {
     throw new TensorjarError("invalid-argument", "the stream is locked by another reader");
   }
   const reader = stream.getReader();
-  let done = false;
-  try {
-    for (;;) {
-      const result = await reader.read();
-      if (result.done) break;
-      yield result.value;
-    }
-    done = true;
-  } finally {
-    if (!done) reader.cancel().catch(() => {}); // the reader's own failure is already on its way
-    reader.releaseLock();
-  }
+  const chunks: AsyncIterator<Uint8Array> = {
+    async next() {
+      const { done, value } = await reader.read();
+      if (!done) return { value };
+      reader.releaseLock();
+      return { done, value };
+    },
+    async return() {
+      reader.cancel().catch(() => {}); // the reader's own failure is already on its way
+      reader.releaseLock();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => chunks };
 }
 
 /** All bytes of a stream; memory grows with what arrived, not with what was announced. */

@@ -167,6 +167,35 @@ test("a stream that fails is io, and one of strings is refused", async () => {
   await expectError(() => load(text), { code: "invalid-argument", names: ["text"] });
 });
 
+test("a stream is let go of: read to its end, refused, or given up while it waits", async () => {
+  const reasons: string[] = [];
+  const stream = (name: string, chunk?: unknown) =>
+    new ReadableStream({
+      start(controller) {
+        if (chunk !== undefined) controller.enqueue(chunk);
+        if (chunk instanceof Uint8Array) controller.close();
+      },
+      cancel: () => void reasons.push(name),
+    });
+  const whole = stream("whole", encodeNpy(weight));
+  await load(whole);
+  const text = stream("text", "text");
+  await expectError(() => load(text), { code: "invalid-argument" });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const silent = stream("silent");
+  const body = new Response(stream("body"));
+  const loading = Promise.allSettled([load(silent, { signal }), load(body, { signal })]);
+  for (let turn = 0; turn < 20; turn++) await undefined; // both wait for their first chunk
+  controller.abort(new Error("enough"));
+  expect((await loading).map((result) => "reason" in result && result.reason.message)).toEqual([
+    "enough",
+    "enough",
+  ]);
+  expect(reasons.sort()).toEqual(["body", "silent", "text"]);
+  for (const { locked } of [whole, text, silent]) expect(locked).toBe(false);
+});
+
 test("an error of another copy of tensorjar stays what it is", async () => {
   const foreign = Object.assign(new Error("cut"), {
     code: "truncated",
