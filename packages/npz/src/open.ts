@@ -103,7 +103,8 @@ function npzFile(
     { signal, onProgress, concurrency }: ReadOptions = {},
   ): AsyncGenerator<[string, NpyArray]> {
     const chosen = select(entries, names, find);
-    const take = budget(options);
+    const take = budget(options); // when a member's turn comes
+    const takeAhead = budget(options); // when a large one is read: what is over the limit then is so in its turn, too
     const total = totalSize(chosen);
     let loaded = 0;
 
@@ -113,7 +114,7 @@ function npzFile(
         if (entry.size < magicLength) return undefined;
         if (!isArray(await prefix(from, entry, magicLength))) return undefined;
       }
-      budget(options)(entry); // the total is known when its turn comes
+      if (!isSmall(entry)) takeAhead(entry);
       return arrayOf(from, entry, signal);
     };
 

@@ -260,6 +260,15 @@ describe("reads", () => {
     expect(Math.max(...source.reads.map(([, length]) => length))).toBeLessThan(1000);
   });
 
+  test("ahead stay within maxInflatedBytes", async () => {
+    const members = Array.from({ length: 6 }, (_, i) => [`m${i}`, noise(25_000, i)] as const);
+    const source = recordingSource(encodeNpz(members));
+    const file = await openNpz(source, { maxInflatedBytes: 150_000 });
+    source.reads.length = 0;
+    await expectError(() => file.getAll(), { code: "limit-exceeded", names: ['"m1.npy"'] });
+    expect(source.reads.map(([offset]) => offset)).toEqual([0]);
+  });
+
   test("of the directory are one more where it is large", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 2000 }, (_, i) => [`member-number-${i}`, float32([i])]),
