@@ -126,7 +126,9 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       running.add(reading);
       const ended = (): boolean => running.delete(reading);
       reading.then(ended, ended);
-      await abortable(reading, signal);
+      // Memory that was given may be used for something else after an abort, so the system must be done with it first.
+      const aborted = (): void => signal?.throwIfAborted();
+      await (into === undefined ? abortable(reading, signal) : reading.finally(aborted));
       return target;
     },
     close() {

@@ -12,7 +12,7 @@ export type Named<T> =
  * which UTF-8 cannot hold) and `invalid-argument`; `what` says what the names stand for.
  */
 export function namedEntries<T>(named: Named<T>, what = "tensors"): [string, T][] {
-  if (typeof named !== "object" || named === null || isTensor(named) || ArrayBuffer.isView(named)) {
+  if (typeof named !== "object" || named === null || isTensor(named) || holdsNoNames(named)) {
     throw new TensorjarError(
       "invalid-argument",
       `expected ${what} by name, got ${isTensor(named) ? "a single tensor" : describe(named)}`,
@@ -60,6 +60,14 @@ export function checkName(name: unknown, what = "tensors"): asserts name is stri
   }
 }
 
+/** What has no fields and would pass for an empty record: bytes, a promise nobody awaited, an asynchronous iterator. */
+function holdsNoNames(named: object): boolean {
+  return (
+    ArrayBuffer.isView(named) ||
+    !(Symbol.iterator in named || classTag(named) === "Object" || Object.keys(named)[0])
+  );
+}
+
 function isIterable<T>(named: Named<T>): named is Map<string, T> | Iterable<readonly [string, T]> {
-  return Symbol.iterator in named || classTag(named) === "Map";
+  return Symbol.iterator in named;
 }

@@ -215,4 +215,38 @@ describe("cancelling a read", () => {
     );
     fs.rmSync(path);
   });
+
+  test("rejects once the memory that it was given is left alone", async () => {
+    const path = write("given", new Uint8Array(10).fill(1));
+    const source = await fileSource(path);
+    const handle = await open(path);
+    const prototype = Object.getPrototypeOf(handle);
+    await handle.close();
+    const held = deferred<void>();
+    const { read } = prototype;
+    const spy = vi.spyOn(prototype, "read").mockImplementation(async function (
+      this: unknown,
+      ...args: unknown[]
+    ) {
+      await held.promise;
+      return read.apply(this, args);
+    });
+    const controller = new AbortController();
+    const into = new Uint8Array(10);
+    const reading = source.read(0, 10, { into, signal: controller.signal });
+    controller.abort(reason);
+    let settled = false;
+    reading.catch(() => {
+      settled = true;
+    });
+    await turns();
+    expect(settled).toBe(false);
+    held.resolve();
+    await expect(reading).rejects.toBe(reason);
+    into.fill(7);
+    await source.close?.();
+    expect([...into]).toEqual(Array(10).fill(7));
+    spy.mockRestore();
+    fs.rmSync(path);
+  });
 });
