@@ -9,7 +9,7 @@ import {
 } from "@tensorjar/npy/codec";
 import { inflate, inflateChunks } from "#inflate";
 import { checkContent, contentPrefix, contentSync, type Inflate, notInflating } from "./content.js";
-import { type Entry, localLength } from "./directory.js";
+import { type Entry, encryptedFlags, localLength } from "./directory.js";
 import { inMember } from "./faults.js";
 import { contentStart } from "./local-header.js";
 
@@ -147,11 +147,12 @@ export async function contentOf(
   entry: Entry,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  const { size, compressedSize, method } = entry;
+  const { size, compressedSize, method, flags } = entry;
   const isStored = method === "stored";
-  const inflates = method === "deflate"; // of other methods the local header is enough to refuse them
+  const inflates = method === "deflate";
   const atOnce = isStored || (inflates && Math.max(size, compressedSize) <= maxAtOnce);
-  const { raw } = await begin(read, entry, atOnce ? compressedSize : 0, isStored);
+  const isRead = atOnce && (flags & encryptedFlags) === 0; // else the local header is enough to refuse it
+  const { raw } = await begin(read, entry, isRead ? compressedSize : 0, isStored);
   if (isStored || isSmall(entry)) {
     const { inflateSync } = await inflatersFor(entry);
     return contentSync(entry, raw, inflateSync);
