@@ -59,7 +59,7 @@ export function apply({ swaps, fills, writes }: Plan): void {
       : swap,
   );
   const fixed: Swap[] = [];
-  const written: Firsts = new Map();
+  const written: Given = new Map();
   let done = 0;
   try {
     for (const write of writes) {
@@ -105,7 +105,7 @@ export function outcomeOf({
     "invalid-argument",
     path,
     `has an adapter whose write returned ${describe(outcome)}`,
-    "return { undo() } or { replace: leaf } at once",
+    "return { undo() } or { replace: leaf }",
   );
 }
 
@@ -136,16 +136,21 @@ export function owned({ dtype, shape, data }: Tensor): Tensor {
   return tensorFromBytes(dtype, [...shape], tensorBytes({ data }), true) as Tensor; // of the same dtype
 }
 
-/** The first that stands at each key of a node, or that writes into a leaf. */
-export type Firsts = Map<unknown, Map<string, Write | Swap>>;
+/** What a leaf is given, by its node and key. */
+export type Given = Map<unknown, Map<string, Pick<Write, "path" | "tensor">>>;
 
 /** Throws `path-conflict` for a leaf that is come to by two paths and would be given different values. */
-export function checkOnce(firsts: Firsts, node: unknown, key: string, one: Write | Swap): void {
-  const byKey = firsts.get(node) ?? new Map<string, Write | Swap>();
+export function checkOnce(
+  given: Given,
+  node: unknown,
+  key: string,
+  one: Pick<Write, "path" | "tensor">,
+): void {
+  const byKey = given.get(node) ?? new Map<string, typeof one>();
   const first = byKey.get(key);
   if (first !== undefined && !same(tensorBytes(first.tensor), tensorBytes(one.tensor)))
     throw shared(one, first);
-  firsts.set(node, byKey.set(key, one));
+  given.set(node, byKey.set(key, one));
 }
 
 function shared({ path }: { path: string }, other: { path: string }): TensorjarError {

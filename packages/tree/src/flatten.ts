@@ -75,6 +75,6 @@ function checked(tensor: Tensor, path: string): Tensor {
 export function duplicate(path: string): TensorjarError {
   return new TensorjarError("duplicate-name", `two leaves have the path ${at(path)}`, {
     name: path,
-    hint: "a key with a dot and nested keys make one path; rename one",
+    hint: "rename the key with a dot",
   });
 }

@@ -121,7 +121,7 @@ function claimedTensor(x: Claim, path: string): Tensor | undefined {
       throw treeError(
         "invalid-argument",
         path,
-        `is ${describe(x)} with a dtype and a shape, but no typed array as its data`,
+        `is ${describe(x)} with a dtype and a shape, but no typed array`,
         "give an adapter for it in `adapters`",
       );
     }
@@ -158,7 +158,7 @@ function checkContiguous(
   throw treeError(
     "invalid-argument",
     path,
-    "is a view with strides and not in C order",
+    "is a strided view, not in C order",
     "copy it, or give an adapter for it in `adapters`",
   );
 }
@@ -192,7 +192,7 @@ export function notATree(x: unknown, path: string): TensorjarError {
   return treeError(
     "invalid-argument",
     path,
-    `is ${describe(x)}, neither an array of numbers nor a node`,
-    "a tree is made of objects, arrays and Maps, with tensors or typed arrays as leaves",
+    `is ${describe(x)}, neither an array nor a node`,
+    "give objects, arrays and Maps, with tensors or typed arrays as leaves",
   );
 }

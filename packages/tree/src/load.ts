@@ -19,7 +19,7 @@ import {
   apply,
   checkOnce,
   type Fill,
-  type Firsts,
+  type Given,
   isWritable,
   owned,
   type Plan,
@@ -208,10 +208,16 @@ export function plan(
       if (strict) problems.push({ kind: "unexpected", path, actual });
     }
   }
-  // Where a node is come to again, its leaves are written twice.
+  // Where a node is come to again, its leaves are given something twice.
   if (inPlace && problems.length === 0 && nodes.size < levels.length) {
-    const firsts: Firsts = new Map();
-    for (const swap of swaps) checkOnce(firsts, swap.parent?.node, swap.key, swap);
+    const given: Given = new Map();
+    walk(tree, options, {
+      leaf(path, _value, _tensor, _adapter, parent, key) {
+        const tensor = tensors.get(path);
+        if (tensor !== undefined && !options.ignore?.(path))
+          checkOnce(given, parent?.node, key, { path, tensor });
+      },
+    });
   }
   return { swaps, fills, writes, report, problems };
 }

@@ -218,7 +218,7 @@ function lost(value: unknown, path: string): TensorjarError {
   return treeError(
     "invalid-argument",
     path,
-    `is the ${typeof value} ${text}, which no tensor file holds`,
+    `is the ${typeof value} ${text}, which no file holds`,
     `make it tensor(${text}, [], "${dtype}"), or leave it out with statics: "skip"`,
   );
 }

@@ -282,6 +282,40 @@ describe("a leaf at two paths", () => {
     expect(shared.w.data[0]).toBe(1);
   });
 
+  test("is refused whatever way it is written: filled once and replaced once, or by an adapter", async () => {
+    class Device {
+      readonly value: number;
+      constructor(value: number) {
+        this.value = value;
+      }
+    }
+    const replacing: LeafAdapter<Device> = {
+      is: (x): x is Device => x instanceof Device,
+      shape: () => [1],
+      dtype: () => "float32",
+      read: (x) => f32(x.value),
+      write: (_, t) => ({ replace: new Device(Number(t.data[0])) }),
+    };
+    const shared = { bare: new Float32Array(2), device: new Device(0) };
+    const model = { enc: shared, dec: shared };
+    const given = { "enc.device": f32(1), "dec.device": f32(1), "enc.bare": f32(1, 2) };
+    const options: LoadOptions = { adapters: [replacing], shape: "any" };
+    const faults = [
+      { ...given, "dec.bare": f32(1, 2, 3) },
+      { ...given, "dec.bare": f32(1, 2), "dec.device": f32(2) },
+    ];
+    for (const flat of faults) {
+      await expectError(() => loadTree(model, flat, options), {
+        code: "path-conflict",
+        names: ['"dec\\.(bare|device)"', '"enc\\.(bare|device)"'],
+      });
+      expect([[...shared.bare], shared.device.value]).toEqual([[0, 0], 0]);
+    }
+    const ignore = (path: string) => path === "dec.device";
+    loadTree(model, { ...faults[1], "dec.device": f32(2) }, { ...options, ignore });
+    expect([[...shared.bare], shared.device.value]).toEqual([[1, 2], 1]);
+  });
+
   test("by one tensor in two nodes are two leaves when they are replaced", () => {
     const tied = f32(0);
     const [enc, dec] = [{ w: tied }, { w: tied }];
