@@ -39,8 +39,8 @@ export async function checkVersion(file: NpzFile): Promise<void> {
   const faults = new Faults();
   const name = headNames.version;
   const array = file.names.includes(name) ? await file.get(name) : missing(name, faults);
-  const stored = array?.dtype.includes("int") && isTensor(array) ? array.data[0] : undefined;
-  if (stored !== undefined && stored > npzVersion) throw newerVersion(stored, npzVersion);
+  const stored = array?.dtype.includes("int") && isTensor(array) ? Number(array.data[0]) : 0;
+  if (stored > npzVersion) throw newerVersion(stored, npzVersion);
   if (array && integer(name, array, faults) === 0) {
     faults.add("the version is 0, the first is 1", { kind: "unexpected", path: name, actual: 0 });
   }
