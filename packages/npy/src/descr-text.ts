@@ -41,7 +41,7 @@ function scalarText({ dtype, itemSize, byteOrder, unit }: ElementType, asVoid: b
   if (!asVoid || bytes < 1) {
     throw new TensorjarError("unsupported", `${dtype} has no name in .npy`, {
       actual: dtype,
-      hint: `save it as safetensors, or cast it to float32 first${bytes < 1 ? "" : "; encodeNpy with asVoid: true writes its bits as void, which voidAs reads"}`,
+      hint: `save it as safetensors, or cast it to float32 first${bytes < 1 ? "" : "; encodeNpy with asVoid writes its bits, which voidAs reads"}`,
     });
   }
   return `<V${bytes}`; // as NumPy writes the arrays of ml_dtypes
