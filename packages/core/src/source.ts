@@ -15,7 +15,8 @@ export interface ByteSource {
   readonly size: number;
   /**
    * Exactly `length` bytes from `offset`, in `into` when given; without it the result may be a view of the source's
-   * own memory, to be read and not to be changed, by the source neither. Rejects with `truncated`, `source-changed`, `io` or `http`; never short.
+   * own memory, to be read and not to be changed, by the source neither. Rejects with `truncated`, `source-changed`,
+   * `io` or `http`; never short.
    */
   read(offset: number, length: number, options?: SourceReadOptions): Promise<Uint8Array>;
   close?(): Promise<void>;
