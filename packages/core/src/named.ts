@@ -12,7 +12,15 @@ export type Named<T> =
  * which UTF-8 cannot hold) and `invalid-argument`; `what` says what the names stand for.
  */
 export function namedEntries<T>(named: Named<T>, what = "tensors"): [string, T][] {
-  if (typeof named !== "object" || named === null || isTensor(named) || holdsNoNames(named)) {
+  const given: object & Iterable<unknown> = Object(named);
+  const fields = Symbol.iterator in given ? undefined : Object.entries(given);
+  // Bytes, a promise nobody awaited and the like have no fields, and would pass for an empty record.
+  if (
+    typeof named !== "object" ||
+    isTensor(named) ||
+    ArrayBuffer.isView(named) ||
+    (fields?.length === 0 && classTag(named) !== "Object")
+  ) {
     throw new TensorjarError(
       "invalid-argument",
       `expected ${what} by name, got ${isTensor(named) ? "a single tensor" : describe(named)}`,
@@ -23,7 +31,7 @@ export function namedEntries<T>(named: Named<T>, what = "tensors"): [string, T][
   }
   const pairs: [string, T][] = [];
   const seen = Object.getPrototypeOf(named) === Map.prototype ? undefined : new Set<string>(); // its keys are no two alike
-  for (const pair of isIterable(named) ? named : Object.entries(named)) {
+  for (const pair of fields ?? given) {
     if (!Array.isArray(pair) || pair.length !== 2) {
       throw new TensorjarError(
         "invalid-argument",
@@ -58,16 +66,4 @@ export function checkName(name: unknown, what = "tensors"): asserts name is stri
       { name },
     );
   }
-}
-
-/** What has no fields and would pass for an empty record: bytes, a promise nobody awaited, an asynchronous iterator. */
-function holdsNoNames(named: object): boolean {
-  return (
-    ArrayBuffer.isView(named) ||
-    !(Symbol.iterator in named || classTag(named) === "Object" || Object.keys(named)[0])
-  );
-}
-
-function isIterable<T>(named: Named<T>): named is Map<string, T> | Iterable<readonly [string, T]> {
-  return Symbol.iterator in named;
 }

@@ -93,3 +93,27 @@ test("a concurrency is an integer from 1", async () => {
     });
   }
 });
+
+test.each<[string, () => object]>([
+  ["a promise nobody awaited", () => Promise.resolve(new Map())],
+  ["an asynchronous iterator", async function* () {}],
+  ["bytes", () => new ArrayBuffer(8)],
+  ["a date", () => new Date(0)],
+])("%s is no empty record", async (_, make) => {
+  await expectError(call(namedEntries, make()), {
+    code: "invalid-argument",
+    names: ["expected tensors by name"],
+  });
+});
+
+test("what has fields or none of its own is a record", () => {
+  class Weights {
+    weight = 1;
+    get [Symbol.toStringTag]() {
+      return "Weights";
+    }
+  }
+  expect(Reflect.apply(namedEntries, undefined, [new Weights()])).toEqual([["weight", 1]]);
+  expect(Reflect.apply(namedEntries, undefined, [{}])).toEqual([]);
+  expect(Reflect.apply(namedEntries, undefined, [bare])).toEqual([]);
+});
