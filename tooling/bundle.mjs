@@ -92,7 +92,7 @@ export const budgets = [
     now: 13_900,
     packages: everything,
   },
-  { from: "tensorjar", bytes: 36_000, now: 72_800, packages: everything },
+  { from: "tensorjar", bytes: 36_000, now: 73_600, packages: everything },
 ];
 
 /** A module that exports the `names` of `from`, or all of them. */
