@@ -22,7 +22,10 @@ async function* pull(pieces: readonly Uint8Array[]): AsyncGenerator<Bytes> {
   }
 }
 
-/** Writes an .npy file and closes the sink, which is aborted when that fails. Rejects with what `encodeNpy` throws and the sink's errors. */
+/**
+ * Writes an .npy file and closes the sink, which is aborted when that fails. Rejects with the sink's errors and with what
+ * `encodeNpy` throws, which leaves the sink untouched.
+ */
 export async function writeNpy(
   sink: SinkLike,
   array: NpyArray,

@@ -49,7 +49,10 @@ export function npzChunks(
   return chunksOf(members, settings);
 }
 
-/** Writes an archive into `sink` and closes it; on any failure the sink is aborted. Rejects as `npzChunks` throws. */
+/**
+ * Writes an archive into `sink` and closes it. Rejects as `npzChunks` throws; what that refuses at once leaves the sink
+ * untouched, after any later failure it is aborted.
+ */
 export async function writeNpz(
   sink: SinkLike,
   arrays: NpzArrays,

@@ -11,8 +11,8 @@ import { type Target, targetName, writeTarget } from "./target.js";
 
 /**
  * Saves the whole state of a training run, or a snapshot, as one file: `.npz` by that extension or `format`,
- * safetensors otherwise. The state is copied before this returns, so training may go on at once.
- * A path is written atomically.
+ * safetensors otherwise. The state is copied before this returns, so training may go on at once; adapters must read
+ * at once for that, those that read asynchronously are for {@link openCheckpoints}. A path is written atomically.
  */
 export async function saveCheckpoint(
   target: Target,

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { expectError } from "../../../tooling/testing.js";
-import { npzCheckpoint, safetensorsCheckpoint, saveCheckpoint } from "../src/index.js";
+import {
+  type LeafAdapter,
+  memoryStore,
+  npzCheckpoint,
+  openCheckpoints,
+  safetensorsCheckpoint,
+  saveCheckpoint,
+  tensor,
+} from "../src/index.js";
 
 test.each([
   ["npz", npzCheckpoint],
@@ -32,3 +40,31 @@ test("what is no format is refused", async () => {
     );
   }
 });
+
+test.each([
+  ["npz", npzCheckpoint],
+  ["the default", undefined],
+])(
+  "an adapter that reads asynchronously is refused for %s, naming what awaits it",
+  async (_, format) => {
+    const adapter: LeafAdapter<Date> = {
+      is: (x): x is Date => x instanceof Date,
+      shape: () => [1],
+      dtype: () => "float32",
+      read: () => Promise.resolve(tensor(Float32Array.of(1))),
+      write: () => ({ undo: () => {} }),
+    };
+    const state = { params: { w: new Date(0) }, optimizers: {}, step: 1 };
+    let touched = 0;
+    const sink = { write: () => touched++, close: () => touched++ };
+    const options = { adapters: [adapter], ...(format && { format }) };
+    await expectError(() => saveCheckpoint(sink, state, options), {
+      code: "invalid-argument",
+      names: ["params.w", "openCheckpoints"],
+    });
+    expect(touched).toBe(0);
+    const checkpoints = openCheckpoints(memoryStore(), { adapters: [adapter] });
+    expect((await checkpoints.save(state)).step).toBe(1);
+    await checkpoints.close();
+  },
+);

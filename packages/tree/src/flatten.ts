@@ -17,7 +17,7 @@ export function flattenTree(tree: unknown, options: TreeOptions = {}): Map<strin
     read.then(undefined, () => {}); // the error below stands for a rejection
     throw new TensorjarError("invalid-argument", `${at(path)} can only be read asynchronously`, {
       path,
-      hint: "use flattenTreeAsync",
+      hint: "use flattenTreeAsync, or openCheckpoints to save a checkpoint",
     });
   });
 }
