@@ -149,17 +149,13 @@ export function checkOnce(
   const byKey = given.get(node) ?? new Map<string, typeof one>();
   const first = byKey.get(key);
   if (first !== undefined && !same(tensorBytes(first.tensor), tensorBytes(one.tensor)))
-    throw shared(one, first);
+    throw shared(one, first, "give each its own");
   given.set(node, byKey.set(key, one));
 }
 
-function shared({ path }: { path: string }, other: { path: string }): TensorjarError {
-  return treeError(
-    "path-conflict",
-    path,
-    `shares memory with ${at(other.path)}, but the file has two values`,
-    'assign: "replace" gives each its own',
-  );
+function shared({ path }: { path: string }, other: { path: string }, hint: string): TensorjarError {
+  const text = `shares memory with ${at(other.path)}, but the file has two values`;
+  return treeError("path-conflict", path, text, hint);
 }
 
 /**
@@ -180,7 +176,7 @@ function separate(fills: readonly Fill[]): ReadonlyMap<ArrayBufferLike, unknown>
       if (last !== undefined) {
         const ahead = fill.into.byteOffset - last.into.byteOffset;
         if (ahead < last.into.length && !(ahead === 0 && same(last.from, fill.from)))
-          throw shared(fill, last);
+          throw shared(fill, last, 'assign: "replace" gives each its own');
       }
       last = fill;
     }
