@@ -35,8 +35,8 @@ async function checkpointChunks(
   }
   if (format !== undefined) checkFormat(format);
   const snapshot = isSnapshot(state) ? state : takeSnapshot(state, options);
-  const { chunks } = format ?? (await import("@tensorjar/checkpoint/npz")).npzCheckpoint;
-  const file = chunks(snapshot, options);
+  const container = format ?? (await import("@tensorjar/checkpoint/npz")).npzCheckpoint;
+  const file = container.chunks(snapshot, options);
   return isChunks(file) ? file : { byteLength: Number.NaN, chunks: file };
 }
 

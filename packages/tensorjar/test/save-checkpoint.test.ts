@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { expectError } from "../../../tooling/testing.js";
 import {
+  type CheckpointFormat,
   type LeafAdapter,
+  loadCheckpoint,
   memoryStore,
   npzCheckpoint,
   openCheckpoints,
@@ -68,3 +70,28 @@ test.each([
     await checkpoints.close();
   },
 );
+
+test("a format may be an instance of a class", async () => {
+  class Format implements CheckpointFormat {
+    readonly #inner = safetensorsCheckpoint;
+    readonly extension = ".custom";
+    chunks(...args: Parameters<CheckpointFormat["chunks"]>) {
+      return this.#inner.chunks(...args);
+    }
+    load(...args: Parameters<CheckpointFormat["load"]>) {
+      return this.#inner.load(...args);
+    }
+    inspect(...args: Parameters<CheckpointFormat["inspect"]>) {
+      return this.#inner.inspect(...args);
+    }
+  }
+  const store = memoryStore();
+  const state = { params: {}, optimizers: {}, step: 7 };
+  await saveCheckpoint({ store, name: "x.custom" }, state, { format: new Format() });
+  expect((await loadCheckpoint(store.open("x.custom"))).step).toBe(7);
+  const checkpoints = openCheckpoints(store, { format: new Format() });
+  await checkpoints.save(state);
+  expect((await checkpoints.verify()).step).toBe(7);
+  expect((await checkpoints.load())?.snapshot.step).toBe(7);
+  await checkpoints.close();
+});
