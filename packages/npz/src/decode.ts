@@ -32,13 +32,16 @@ export function decodeNpz(
   for (const entry of select(entries, options.names)) {
     const mayDiffer = every && !hasArrayName(entry.name);
     if (mayDiffer && entry.size < magicLength) continue;
+    if (!mayDiffer) take(entry);
     const region = file.subarray(entry.offset, entry.limit);
     const start = contentStart(entry, region);
     const raw = region.subarray(start, start + entry.compressedSize);
     const owned = entry.method === "deflate";
     const prefix = owned ? inflatePrefix : undefined;
-    if (mayDiffer && !isArray(contentPrefix(entry, raw, magicLength, prefix))) continue;
-    take(entry);
+    if (mayDiffer) {
+      if (!isArray(contentPrefix(entry, raw, magicLength, prefix))) continue;
+      take(entry);
+    }
     const content = contentSync(entry, raw, owned ? inflateSync : undefined);
     arrays.set(entry.key, decodeMember(entry, content, options, owned));
   }

@@ -132,9 +132,8 @@ const pickle = /^([^/]*\/)?(data|constants)\.pkl/;
 
 /** Throws `not-this-format` for another program's archive, in which no member is named like an array. */
 export function checkNames(members: readonly { readonly name: string }[]): void {
-  const names = members.map(({ name }) => name);
-  if (!names.some(hasArrayName) && names.some((name) => pickle.test(name)))
-    throw notNpz("a PyTorch checkpoint");
+  if (members.some(({ name }) => hasArrayName(name))) return;
+  if (members.some(({ name }) => pickle.test(name))) throw notNpz("a PyTorch checkpoint");
 }
 
 /** The error for a file that by its first bytes is another format than a zip archive of arrays. */

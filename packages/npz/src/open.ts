@@ -114,19 +114,19 @@ function npzFile(
         if (entry.size < magicLength) return undefined;
         if (!isArray(await prefix(from, entry, magicLength))) return undefined;
       }
-      if (!isSmall(entry)) takeAhead(entry);
+      (isSmall(entry) ? take : takeAhead)(entry);
       return arrayOf(from, entry, signal);
     };
 
     /** Reads a run at once; small members are decoded when their turn comes. */
     const load = async (run: Run): Promise<Loaded[]> => {
       const [entry] = run;
-      const { offset } = entry;
       const from = reader(signal);
       if (!isSmall(entry)) {
         const array = await arrayIn(from, entry);
         return [{ entry, array: async () => array }];
       }
+      const { offset } = entry;
       const { limit } = run.at(-1) ?? entry;
       const near = kept(offset, await from(offset, limit - offset), from);
       return run.map((member) => ({ entry: member, array: () => arrayIn(near, member) }));
@@ -137,7 +137,7 @@ function npzFile(
       for (const { entry, array } of members) {
         signal?.throwIfAborted();
         const value = await array();
-        if (value !== undefined) take(entry);
+        if (value !== undefined && !isSmall(entry)) take(entry);
         loaded += entry.size;
         onProgress?.({ loaded, total, name: entry.key });
         if (value !== undefined) yield [entry.key, value];

@@ -1,4 +1,4 @@
-import type { ByteSource } from "@tensorjar/core";
+import { type ByteSource, bytesSource } from "@tensorjar/core";
 import { abortable, allocate, crc32 } from "@tensorjar/core/codec";
 import {
   checkDataSize,
@@ -64,12 +64,9 @@ export function reading(source: ByteSource, signal?: AbortSignal): Read {
 
 /** Reads what lies from `start` on from `bytes`, which hold it, and the rest by `read`. */
 export function kept(start: number, bytes: Uint8Array, read: Read): Read {
-  return async (offset, length, into) => {
-    if (offset < start) return read(offset, length, into);
-    const view = bytes.subarray(offset - start, offset - start + length);
-    into?.set(view);
-    return into ?? view;
-  };
+  const near = reading(bytesSource(bytes)); // which tells when they are transferred
+  return (offset, length, into) =>
+    offset < start ? read(offset, length, into) : near(offset - start, length, into);
 }
 
 /**
@@ -149,10 +146,10 @@ export async function contentOf(
 ): Promise<Uint8Array> {
   const { size, compressedSize, method, flags } = entry;
   const isStored = method === "stored";
-  const inflates = method === "deflate";
-  const atOnce = isStored || (inflates && Math.max(size, compressedSize) <= maxAtOnce);
-  const isRead = atOnce && (flags & encryptedFlags) === 0; // else the local header is enough to refuse it
-  const { raw } = await begin(read, entry, isRead ? compressedSize : 0, isStored);
+  const atOnce = isStored || Math.max(size, compressedSize) <= maxAtOnce;
+  // Of a member that is refused, whatever its content, no more than the local header is read.
+  const refused = typeof method === "number" || (flags & encryptedFlags) !== 0;
+  const { raw } = await begin(read, entry, atOnce && !refused ? compressedSize : 0, isStored);
   if (isStored || isSmall(entry)) {
     const { inflateSync } = await inflatersFor(entry);
     return contentSync(entry, raw, inflateSync);

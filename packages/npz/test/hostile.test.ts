@@ -534,6 +534,21 @@ describe("limits", () => {
     }
   });
 
+  test("a member over maxInflatedBytes is refused for that, whatever else is wrong with it", async () => {
+    for (const count of [100, 100_000]) {
+      const bytes = encodeNpz({ a: float32(new Array<number>(count).fill(1)) });
+      for (const damaged of [0, 26, bytes.length - 200]) {
+        const changed = bytes.slice();
+        changed[damaged] = 77;
+        const wanted = { code: "limit-exceeded", names: ['"a.npy"', "maxInflatedBytes"] } as const;
+        await expectError(() => decodeNpz(changed, { maxInflatedBytes: 10 }), wanted);
+        const file = await openNpz(changed, { maxInflatedBytes: 10 });
+        for (const read of [() => file.getAll(), () => file.get("a"), () => file.bytes("a")])
+          await expectError(read, wanted);
+      }
+    }
+  });
+
   test("values that no option has are refused", async () => {
     for (const maxInflatedBytes of [-1, Number.NaN]) {
       await expectError(() => decodeNpz(deflated, { maxInflatedBytes }), {

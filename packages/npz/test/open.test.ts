@@ -266,6 +266,23 @@ describe("reads", () => {
     }
   });
 
+  test("of memory that was transferred are refused in words", async () => {
+    for (const count of [4, 100_000]) {
+      const bytes = encodeNpz({ a: float32(new Array<number>(count).fill(1)) });
+      const file = await openNpz(bytes);
+      structuredClone(bytes, { transfer: [bytes.buffer] });
+      for (const read of [
+        () => file.get("a"),
+        () => file.getAll(),
+        () => file.bytes("a"),
+        () => file.header("a"),
+        () => gather(file.chunks("a")),
+      ]) {
+        await expectError(read, { code: "invalid-argument", names: ["transferred"] });
+      }
+    }
+  });
+
   test("ahead stay within maxInflatedBytes", async () => {
     const members = Array.from({ length: 6 }, (_, i) => [`m${i}`, noise(25_000, i)] as const);
     const source = recordingSource(encodeNpz(members));
