@@ -102,6 +102,7 @@ function mismatch(
   let { message } = treeMismatch(problems);
   // Of each kind that names the first alone; a run that does not resume should say at once what all is in its way.
   const paths = problems.slice(0, 50).map(({ path }) => quote(path));
+  if (problems.length > 50) paths.push(`and ${problems.length - 50} more`);
   if (paths.length > 1) message += `\nin all: ${paths.join(", ")}`;
   if (unfit.length > 0) {
     const lines = unfit.map(

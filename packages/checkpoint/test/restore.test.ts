@@ -120,6 +120,17 @@ describe("restoring a snapshot", () => {
     expect(live).toEqual(before);
   });
 
+  test("says how many more problems there are than the message names", async () => {
+    const params = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`p${i}`, vector(i)]));
+    const snapshot = takeSnapshot({ params, optimizers: {}, step: 1 });
+    const live = { params: {}, optimizers: {}, step: 0 };
+    const { message } = await expectError(() => restoreSnapshot(snapshot, live), {
+      code: "tree-mismatch",
+    });
+    expect(message).toMatch(/in all: .*"params\.p49", and 10 more$/m);
+    expect(message).not.toContain("p50");
+  });
+
   test("gives steps in the form that the live optimizer counts in, where they say the same", async () => {
     const restore = (from: TrainingState["optimizers"][string]["step"], to: typeof from) => {
       const live = { params: {}, optimizers: { o: { step: to } }, step: 0 };
