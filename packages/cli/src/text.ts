@@ -130,7 +130,7 @@ const forPrograms = /[a-z][A-Z]|[{}]|: (?:true|false|")/;
 
 /** What is said at a shell in place of some ways out. */
 const atShell: readonly (readonly [RegExp, string])[] = [
-  [/^asVoid|cast it to/, "convert to .safetensors"],
+  [/cast it to/, "convert to .safetensors"],
   [/Authorization|maxBody/, "download it, and name the file"],
   [/verify: false/, "the file is damaged"],
   [/give the bytes/, "save it to a file, and name that"],
