@@ -1,5 +1,6 @@
 // Compiles the programs of consumers/, the TypeScript of the documents and a comparison with contract/tensorjar.d.ts
-// against the built declarations, with every supported TypeScript and both ways of resolving modules.
+// against the built declarations, with every supported TypeScript and both ways of resolving modules; the programs also
+// as those for Node alone are compiled, without the types of the DOM.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -105,7 +106,7 @@ const programs = writeDocuments();
 console.log(`${checks} names compared with the contract; ${programs} blocks of documents`);
 let failed = false;
 for (const compiler of ["typescript-5.5", "typescript-5.9", "typescript-6", "typescript"]) {
-  for (const resolution of ["nodenext", "bundler"]) {
+  for (const resolution of ["nodenext", "bundler", "node-alone"]) {
     const tsc = path(`../node_modules/${compiler}/bin/tsc`);
     const project = path(`consumers/tsconfig.${resolution}.json`);
     const { stdout, status } = spawnSync(process.execPath, [tsc, "-p", project], {

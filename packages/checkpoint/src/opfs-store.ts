@@ -11,12 +11,17 @@ import {
   type Store,
 } from "./store.js";
 
+/** What the compiler knows a browser's folders as; programs for Node alone compile without. */
+type Directory = typeof globalThis extends { FileSystemDirectoryHandle: { prototype: infer T } }
+  ? T
+  : never;
+
 /**
  * A store in a browser's private file system, or in a folder the user picked; without `directory` its root.
  * A file is written beside its place and then moved there; one tab at a time holds the lock, and a closed or crashed
  * tab holds nothing. Needs `navigator.storage`, `navigator.locks` and `FileSystemFileHandle.move` (`unsupported` without).
  */
-export function opfsStore(directory?: FileSystemDirectoryHandle): Store {
+export function opfsStore(directory?: Directory): Store {
   let opened: Promise<Folder> | undefined;
   const folder = (): Promise<Folder> => {
     opened ??= openFolder(directory);

@@ -7,7 +7,7 @@ export interface HttpClientOptions {
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
   /** Sent with every request. */
-  headers?: HeadersInit;
+  headers?: NonNullable<RequestInit["headers"]>; // `HeadersInit` is no global type of @types/node
 }
 
 /** Waits before the next attempts, in milliseconds: fewer for a file that could not be opened yet. */
