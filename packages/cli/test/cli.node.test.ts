@@ -382,6 +382,33 @@ test("a signal is obeyed when the work has ended, a second one at once", async (
   expect(kill).toHaveBeenCalledTimes(1);
 });
 
+test("a signal ends work that does not heed it after two seconds", async () => {
+  vi.useFakeTimers();
+  try {
+    const kill = vi.fn(() => true);
+    const target = Object.assign(new EventEmitter(), { kill, pid: 7 });
+    void interruptible(() => new Promise(() => {}), target);
+    target.emit("SIGTERM", "SIGTERM");
+    await vi.advanceTimersByTimeAsync(1_900);
+    expect(kill).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(kill.mock.calls).toEqual([[7, "SIGTERM"]]);
+    const obedient = interruptible(async (signal) => {
+      while (!signal.aborted) await undefined;
+      return 0;
+    }, target);
+    target.emit("SIGINT", "SIGINT");
+    expect(await obedient).toBe(0);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(kill.mock.calls).toEqual([
+      [7, "SIGTERM"],
+      [7, "SIGINT"],
+    ]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("a long table keeps its columns and says its head once", async () => {
   const names = Array.from({ length: 250 }, (_, i) => (i === 120 ? "层.weight" : `t${i}`));
   await save(at("a.npz"), Object.fromEntries(names.map((name, i) => [name, zeros([i])])));
