@@ -2,7 +2,6 @@ import type { Bytes, Chunks, SinkLike, TensorjarError } from "@tensorjar/core";
 import {
   allocate,
   checkTensor,
-  classTag,
   describe,
   isBytesLike,
   shapeText,
@@ -61,7 +60,7 @@ export function planChunks(plan: WritePlan): Chunks {
 }
 
 async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGenerator<Bytes> {
-  yield header;
+  yield header.slice(); // whoever iterates again gets the same
   let left = byteLength - header.length;
   let gathered = allocate(0);
   let filled = 0;
@@ -87,15 +86,10 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
     }
   }
   for (const tensor of tensors) {
+    const before = left;
     if (!isProducer(tensor.source)) {
       const data = tensorBytes(tensor.source);
-      const { name, bytes: expected } = tensor;
-      if (data.length !== expected) {
-        throw tensorError("invalid-argument", name, "has changed its size", {
-          expected,
-          actual: data.length,
-        });
-      }
+      checkSize(tensor, data.length);
       if (data.length > gathered.length - filled) yield* chunksOf(data);
       else {
         // Without a generator for each: there may be very many.
@@ -104,13 +98,20 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
         left -= data.length;
       }
     } else for await (const data of produced(tensor, tensor.source)) yield* chunksOf(data);
+    checkSize(tensor, before - left); // memory that is transferred meanwhile has no bytes any more
   }
   if (filled > 0) yield gathered.subarray(0, filled);
 }
 
-/** Whether memory is neither shared nor of another kind, so that a view on it is `Bytes`. */
-function isPlain(data: Uint8Array): boolean {
-  return classTag(data.buffer) === "ArrayBuffer";
+/** Throws when a tensor has another number of bytes than the header says. */
+function checkSize({ name, bytes: expected }: CheckedEntry, actual: number): void {
+  if (actual !== expected)
+    throw tensorError("invalid-argument", name, "has changed its size", { expected, actual });
+}
+
+/** Whether memory is not shared and keeps its size, so that a view on it is `Bytes`: streams and `Blob` take no other. */
+function isPlain({ buffer }: Uint8Array): boolean {
+  return Object(buffer).resizable === false; // shared memory has no such property, nor has any in an old engine
 }
 
 /** What a producer gives, as long as it is what was announced. */

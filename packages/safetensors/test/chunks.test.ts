@@ -1,0 +1,56 @@
+import { type Sink, type Tensor, tensor } from "@tensorjar/core";
+import { describe, expect, it } from "vitest";
+import { collect, concat, expectError } from "../../../tooling/testing.js";
+import { encodeSafetensors, safetensorsChunks, writeSafetensors } from "../src/index.js";
+
+const large = 9 << 20;
+
+/** A sink that gives the memory of every chunk away, as `postMessage` with a list of transfers does. */
+function transferringSink(): Sink & { readonly ends: string[] } {
+  const ends: string[] = [];
+  return {
+    ends,
+    write({ buffer }) {
+      if (buffer instanceof ArrayBuffer) structuredClone(buffer, { transfer: [buffer] });
+    },
+    close: () => void ends.push("closed"),
+    abort: () => void ends.push("aborted"),
+  };
+}
+
+describe("memory that is transferred while a file is written", () => {
+  const sources: [string, (w: Tensor<"uint8">) => Parameters<typeof writeSafetensors>[1]][] = [
+    ["a tensor", (w) => ({ w })],
+    ["a producer's tensor", (w) => [{ name: "w", ...w, data: () => w }]],
+    [
+      "a producer's piece",
+      (w) => [
+        {
+          name: "w",
+          ...w,
+          async *data() {
+            yield w.data;
+          },
+        },
+      ],
+    ],
+  ];
+  for (const [what, entries] of sources) {
+    it(`is told of ${what}: no file is saved that ends early`, async () => {
+      const sink = transferringSink();
+      await expectError(() => writeSafetensors(sink, entries(tensor(new Uint8Array(large)))), {
+        code: "invalid-argument",
+        names: ['tensor "w"', "size"],
+      });
+      expect(sink.ends).toEqual(["aborted"]);
+    });
+  }
+});
+
+it("chunks that are iterated again, and those given before, are the same file", async () => {
+  const tensors = { a: tensor(Float32Array.of(1, 2)), b: tensor(new Uint8Array(300_000).fill(3)) };
+  const { chunks } = safetensorsChunks(tensors, { aliases: "copy" });
+  const [first] = await collect(chunks);
+  first?.fill(0);
+  expect(concat(...(await collect(chunks)))).toEqual(encodeSafetensors(tensors));
+});
