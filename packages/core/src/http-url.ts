@@ -1,11 +1,12 @@
 import { describe, quote, TensorjarError } from "./error.js";
 
-/** The URL to ask, absolute. Throws `invalid-argument`. */
+/** The URL to ask, absolute: as `fetch` makes it, which heeds the page's `<base>`. Throws `invalid-argument`. */
 export function resolveUrl(url: string | URL): string {
   const given: unknown = url;
   try {
     if (typeof given === "string" || given instanceof URL) {
-      const { href, protocol } = new URL(given, globalThis.location?.href);
+      const base = globalThis.document?.baseURI ?? globalThis.location?.href; // a worker has no document
+      const { href, protocol } = new URL(given, base);
       if (protocol !== "file:") return href;
     }
   } catch {

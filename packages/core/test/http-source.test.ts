@@ -272,6 +272,31 @@ describe("opening", () => {
     expect((await opening).cause).toBe(plain);
   });
 
+  test.runIf(typeof document === "object")(
+    "resolves a URL in a page as fetch does, also against its <base>",
+    async () => {
+      const asked: unknown[] = [];
+      const ask = async (path: string) => {
+        const fetch = async (given: unknown) => {
+          asked.push(given);
+          return reply(404, null);
+        };
+        await expectError(() => httpSource(path, { fetch }), { code: "not-found" });
+        expect(asked.pop()).toBe(new Request(path).url);
+      };
+      await ask("weights/a.npy?x=1");
+      const base = document.createElement("base");
+      base.href = "https://host.example/app/";
+      document.head.append(base);
+      try {
+        for (const path of ["a.npy", "../a.npy", "/a.npy", "//other.example/a", "?x"])
+          await ask(path);
+      } finally {
+        base.remove();
+      }
+    },
+  );
+
   test("refuses what is no URL and headers that cannot be sent", async () => {
     const server = fakeServer(bytes);
     const { fetch } = server;

@@ -15,7 +15,7 @@ export type Beside = (text: string, file: string) => string;
 /** A browser: beside the URL that `text` is. Throws `unsupported` for one without folders, such as a `blob:` URL. */
 export const beside: Beside = (text, file) => {
   try {
-    const { href } = new URL(text, globalThis.location?.href);
+    const { href } = new URL(text, globalThis.document?.baseURI ?? globalThis.location?.href);
     return new URL(encodeURIComponent(file), href).href;
   } catch (cause) {
     const what = `${quote(textWithoutSecrets(text))} has no folder in which ${quote(file)} could lie`;

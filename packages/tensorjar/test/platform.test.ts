@@ -14,6 +14,17 @@ test("in a browser shards lie beside the URL of their index", async () => {
   }
 });
 
+test.runIf(typeof document === "object")("in a page they lie beside its <base>", () => {
+  const base = document.createElement("base");
+  base.href = "https://host.example/app/";
+  document.head.append(base);
+  try {
+    expect(beside("a/index.json", "m.npy")).toBe("https://host.example/app/a/m.npy");
+  } finally {
+    base.remove();
+  }
+});
+
 test("in a browser a path is refused, without the secrets of what was one", async () => {
   const error = await expectError(() => fileSource("https://u:word@host.example/a?token=abc"), {
     code: "unsupported",
