@@ -89,6 +89,21 @@ export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
   return x.length === y.length && x.every((byte, i) => byte === y[i]);
 }
 
+/** Memory that most streams and `Blob` refuse: shared, and able to change its size. */
+export function unusualBuffers(length: number): ArrayBufferLike[] {
+  const resizable: unknown = Reflect.construct(ArrayBuffer, [
+    length,
+    { maxByteLength: 2 * length },
+  ]);
+  if (!(resizable instanceof ArrayBuffer)) throw new Error("no ArrayBuffer was made");
+  return [new SharedArrayBuffer(length), resizable];
+}
+
+/** Whether streams and `Blob` take bytes everywhere: neither of the {@link unusualBuffers}. */
+export function isUsual({ buffer }: Uint8Array): boolean {
+  return buffer instanceof ArrayBuffer && Reflect.get(buffer, "resizable") !== true;
+}
+
 export function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

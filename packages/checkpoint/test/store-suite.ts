@@ -1,7 +1,7 @@
 /** What every store must do; run over each of them. */
 import type { Store } from "@tensorjar/checkpoint";
 import { describe, expect, test } from "vitest";
-import { bytesOf, expectError } from "../../../tooling/testing.js";
+import { bytesOf, expectError, unusualBuffers } from "../../../tooling/testing.js";
 
 /** A store, what to see it through again, and what is really there besides what it lists. */
 export interface StoreUnderTest {
@@ -247,6 +247,15 @@ export function storeSuite(title: string, make: () => Promise<StoreUnderTest>): 
       }
       await won[0]?.release();
       expect(await litter()).toEqual([]);
+    });
+
+    test("takes chunks in memory that is shared or can change its size", async () => {
+      const { store, litter } = await make();
+      for (const buffer of unusualBuffers(3)) {
+        await store.put("a", [new Uint8Array(buffer).fill(7)]);
+        expect(await content(store, "a")).toEqual([7, 7, 7]);
+      }
+      expect(await litter()).toEqual(["a"]);
     });
 
     test("holds a large file whose chunks are many", async () => {

@@ -38,21 +38,23 @@ export interface WriteOptions {
 
 /**
  * The sink that `sink` stands for: a `WritableStream` is locked by its writer until closed or aborted.
- * Throws `invalid-argument`, also for Node's `WriteStream` and `FileHandle`, which write short without a word.
+ * Throws `invalid-argument`, also for Node's `WriteStream` and `FileHandle`, Deno's files and connections and a
+ * `FileSystemSyncAccessHandle`, which write short without a word, and over a longer file.
  */
 export function toSink(sink: SinkLike): Sink {
   const given: unknown = sink;
   if (typeof given === "object" && given !== null) {
-    if ("fd" in given || "bytesWritten" in given || "pipe" in given) {
+    if (isStreamSink(given)) return streamSink(given);
+    // Node's streams are `writable`, Deno's files and connections have one; the other handles of files can `truncate`.
+    if ("writable" in given || "truncate" in given || "fd" in given) {
       throw new TensorjarError(
         "invalid-argument",
-        "a Node stream or FileHandle may write short without an error",
+        "a Node stream, a file handle or a connection may write short without an error",
         {
           hint: 'write to fileSink(path) from "@tensorjar/core/node", or to Writable.toWeb(stream)',
         },
       );
     }
-    if (isStreamSink(given)) return streamSink(given);
     if (isSink(given)) return given;
   }
   throw new TensorjarError(
@@ -74,6 +76,11 @@ function isSink(sink: object): sink is Sink {
   );
 }
 
+/** Whether memory is not shared and keeps its size: most of the platform's own streams take no other. */
+function isPlain({ buffer }: Uint8Array): boolean {
+  return Object(buffer).resizable === false; // shared memory has no such property, nor has any in an old engine
+}
+
 function streamSink(stream: StreamSink): Sink {
   let writer: ReturnType<StreamSink["getWriter"]>;
   try {
@@ -90,7 +97,7 @@ function streamSink(stream: StreamSink): Sink {
   return {
     async write(chunk) {
       await writer.ready;
-      await writer.write(chunk);
+      await writer.write(isPlain(chunk) ? chunk : chunk.slice());
     },
     close: () => writer.close().then(end),
     abort: (reason) => writer.abort(reason).finally(end),
@@ -121,11 +128,11 @@ export async function writeChunks(
     for (;;) {
       const { done, value } = await step(() => iterator.next());
       if (done) break;
-      const chunk = toBytes(value);
-      for (let at = 0; at < chunk.length; at += maxChunk) {
-        const piece = chunk.subarray(at, at + maxChunk);
-        await step(() => sink.write(piece));
+      const { length } = toBytes(value);
+      for (let at = 0; at < length; at += maxChunk) {
+        const piece = toBytes(value).subarray(at, at + maxChunk); // throws where the last one was transferred
         loaded += piece.length;
+        await step(() => sink.write(piece));
         onProgress?.({ loaded, total: byteLength, name });
       }
     }

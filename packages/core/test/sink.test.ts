@@ -1,7 +1,7 @@
 import type { Chunks, Progress, Sink } from "@tensorjar/core";
 import { toSink, writeChunks } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { expectError, isUsual, unusualBuffers } from "../../../tooling/testing.js";
 import { deferred, turns } from "./deferred.js";
 
 function chunksOf(...parts: Uint8Array<ArrayBuffer>[]): Chunks & { readonly left: () => boolean } {
@@ -274,6 +274,18 @@ describe("a WritableStream", () => {
     expect(held.calls).toEqual(["write 1 2 3", "abort Error: enough"]);
   });
 
+  test("is given no memory that is shared or can change its size, which most streams refuse", async () => {
+    for (const buffer of unusualBuffers(1000)) {
+      const given: Uint8Array[] = [];
+      const stream = new WritableStream<Uint8Array>({ write: (chunk) => void given.push(chunk) });
+      const sink = toSink(stream);
+      await sink.write(new Uint8Array(buffer).fill(7));
+      await sink.close();
+      expect(given).toEqual([new Uint8Array(1000).fill(7)]);
+      expect(given.every(isUsual)).toBe(true);
+    }
+  });
+
   test("that somebody else has locked is refused; that writer itself is a sink", async () => {
     const { stream, calls } = recordingStream();
     const writer = stream.getWriter();
@@ -290,8 +302,11 @@ test("what may write short, and what is no sink, is refused with the way out", (
   const methods = { write() {}, close() {} };
   const wrong: unknown[] = [
     { ...methods, fd: 3 },
-    { ...methods, bytesWritten: 0 },
-    { ...methods, pipe() {} },
+    { ...methods, truncate() {} },
+    { ...methods, bytesWritten: 0, pipe() {}, writable: true }, // fs.WriteStream
+    { ...methods, truncate() {}, writable: new WritableStream() }, // Deno.FsFile
+    { ...methods, writable: new WritableStream() }, // Deno.Conn, Deno.stdout
+    { ...methods, truncate() {}, getSize() {} }, // FileSystemSyncAccessHandle
     { write() {} },
     "out.npy",
     null,

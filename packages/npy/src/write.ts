@@ -16,7 +16,7 @@ export function npyChunks(array: NpyArray, options?: NpyWriteOptions): Chunks {
 async function* pull(pieces: readonly Uint8Array[]): AsyncGenerator<Bytes> {
   for (const piece of pieces) {
     const { buffer, byteOffset, length } = toBytes(piece); // throws for memory that was transferred meanwhile
-    yield buffer instanceof ArrayBuffer
+    yield buffer instanceof ArrayBuffer && !Object(buffer).resizable // streams and Blob refuse other memory
       ? new Uint8Array(buffer, byteOffset, length)
       : cloneBytes(new Uint8Array(buffer, byteOffset, length));
   }

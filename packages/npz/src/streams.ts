@@ -1,5 +1,3 @@
-import { unshared } from "./unshared.js";
-
 /** Bytes given to an inflater or a deflater at once: at most 66 MiB come out before an inflater can be stopped. */
 export const piece: number = 64 << 10;
 
@@ -27,7 +25,7 @@ export async function* through(
   const feed = async (): Promise<void> => {
     for (const data of pieces) {
       for (let at = 0; at < data.length; at += piece) {
-        await writer.write(unshared(data.subarray(at, at + piece)));
+        await writer.write(data.slice(at, at + piece)); // a view of shared or resizable memory is refused
       }
     }
     await writer.close();

@@ -1,6 +1,13 @@
 import { crc32 } from "@tensorjar/core/codec";
 import { describe, expect, test } from "vitest";
-import { expectError, gather, toHex } from "../../../tooling/testing.js";
+import {
+  collect,
+  expectError,
+  gather,
+  isUsual,
+  toHex,
+  unusualBuffers,
+} from "../../../tooling/testing.js";
 import { archiveWriter, join } from "../src/archive.js";
 import {
   decodeNpz,
@@ -273,6 +280,18 @@ describe("writing to a sink", () => {
     expect(views).toBe(2);
     expect(sizes).toHaveLength(4);
   });
+});
+
+test("memory that is shared or can change its size is copied, and deflates too", async () => {
+  for (const buffer of unusualBuffers(100_000)) {
+    const big = tensor(new Uint8Array(buffer).fill(3));
+    for (const compression of ["stored", "deflate"] as const) {
+      const chunks = await collect(npzChunks({ big }, { compression }));
+      expect(chunks.every(isUsual)).toBe(true);
+      const archive = await new Blob(chunks).arrayBuffer();
+      expect(decodeNpz(archive).get("big")?.data).toEqual(new Uint8Array(100_000).fill(3));
+    }
+  }
 });
 
 describe("zip64", () => {

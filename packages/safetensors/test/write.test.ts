@@ -1,6 +1,14 @@
 import { type DType, type Tensor, tensor, zeros } from "@tensorjar/core";
 import { describe, expect, it } from "vitest";
-import { bytesOf, collect, concat, expectError, sameBytes } from "../../../tooling/testing.js";
+import {
+  bytesOf,
+  collect,
+  concat,
+  expectError,
+  isUsual,
+  sameBytes,
+  unusualBuffers,
+} from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -73,13 +81,15 @@ describe("what is written", () => {
     expect(tensors.get("w")?.data).toEqual(Float32Array.of(10, 11));
   });
 
-  it("may come from shared memory", async () => {
-    const shared = new Float32Array(new SharedArrayBuffer(4 << 20));
-    shared.fill(7);
-    const chunks = await collect(safetensorsChunks({ w: tensor(shared) }).chunks);
-    expect(chunks.every((chunk) => chunk.buffer instanceof ArrayBuffer)).toBe(true);
-    const { tensors } = decodeSafetensors(concat(...chunks));
-    expect(tensors.get("w")?.data.every((value) => value === 7)).toBe(true);
+  it("may come from memory that is shared or can change its size, and is given copied", async () => {
+    for (const buffer of unusualBuffers(4 << 20)) {
+      const chunks = await collect(
+        safetensorsChunks({ w: tensor(new Uint8Array(buffer).fill(7)) }).chunks,
+      );
+      expect(chunks.every(isUsual)).toBe(true);
+      const { tensors } = decodeSafetensors(concat(...chunks));
+      expect(tensors.get("w")?.data.every((value) => value === 7)).toBe(true);
+    }
   });
 });
 
