@@ -23,9 +23,14 @@ type Directory = typeof globalThis extends { FileSystemDirectoryHandle: { protot
  */
 export function opfsStore(directory?: Directory): Store {
   let opened: Promise<Folder> | undefined;
-  const folder = (): Promise<Folder> => {
+  const folder = async (): Promise<Folder> => {
     opened ??= openFolder(directory);
-    return opened;
+    try {
+      return await opened;
+    } catch (cause) {
+      opened = undefined; // the next call may find the storage in order
+      throw storageError(cause, directory?.name ?? "");
+    }
   };
   return {
     async stat(name) {
@@ -92,7 +97,12 @@ export function opfsStore(directory?: Directory): Store {
       const { handle, label } = await folder();
       const release = await takeLock(`${label}lock ${name}`);
       if (release === undefined) throw locked(name, "is held by another tab or worker");
-      await removeTemporaries(handle, label);
+      try {
+        await removeTemporaries(handle, label);
+      } catch (cause) {
+        release();
+        throw cause;
+      }
       return { release: async () => release() };
     },
   };
@@ -118,7 +128,11 @@ async function openFolder(directory: FileSystemDirectoryHandle | undefined): Pro
 
 async function namesIn(handle: FileSystemDirectoryHandle): Promise<string[]> {
   const names: string[] = [];
-  for await (const name of handle.keys()) names.push(name);
+  try {
+    for await (const name of handle.keys()) names.push(name);
+  } catch (cause) {
+    throw storageError(cause, handle.name);
+  }
   return names;
 }
 
@@ -167,7 +181,7 @@ function storageError(cause: unknown, name: string): unknown {
   if (!(cause instanceof DOMException) || cause.name === "AbortError") return cause;
   return new TensorjarError(
     "io",
-    `${quote(name)}: the browser's file system says ${cause.name}: ${cause.message}`,
+    `${name && `${quote(name)}: `}the browser's file system says ${cause.name}: ${cause.message}`,
     { name, errno: cause.name },
     { cause },
   );
@@ -181,7 +195,7 @@ function takeLock(name: string): Promise<(() => void) | undefined> {
         if (lock === null) return resolve(undefined);
         return new Promise<void>((release) => resolve(release));
       })
-      .catch(reject);
+      .catch((cause: unknown) => reject(storageError(cause, name)));
   });
 }
 

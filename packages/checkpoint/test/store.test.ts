@@ -1,6 +1,6 @@
 import { memoryStore, opfsStore } from "@tensorjar/checkpoint";
-import { expect, test } from "vitest";
-import { expectError } from "../../../tooling/testing.js";
+import { expect, test, vi } from "vitest";
+import { collect, expectError } from "../../../tooling/testing.js";
 import { storeSuite } from "./store-suite.js";
 
 storeSuite("memoryStore", async () => {
@@ -66,6 +66,35 @@ if (hasPrivateFiles) {
     expect(left.sort()).toEqual([".tensorjar-notes", "a", "step-1.tmp"]);
     await lock?.release();
     await root.removeEntry(folder.name, { recursive: true });
+  });
+
+  test("opfsStore tells in its own words of a storage that is denied, and asks it again", async () => {
+    const denied = new DOMException("the context is sandboxed", "SecurityError");
+    const asked = vi.spyOn(navigator.storage, "getDirectory").mockRejectedValueOnce(denied);
+    try {
+      const store = opfsStore();
+      const told = { code: "io", names: ["file system says SecurityError"] } as const;
+      expect((await expectError(() => store.stat("a"), told)).cause).toBe(denied);
+      asked.mockRejectedValueOnce(denied);
+      await expectError(() => store.lock?.("writer"), told);
+      expect(await store.stat("no such file")).toBeUndefined();
+    } finally {
+      asked.mockRestore();
+    }
+  });
+
+  test("opfsStore tells in its own words of a folder that is gone", async () => {
+    const root = await navigator.storage.getDirectory();
+    const folder = await root.getDirectoryHandle(`gone-${crypto.randomUUID()}`, { create: true });
+    const store = opfsStore(folder);
+    await store.put("a", [Uint8Array.of(1)]);
+    await root.removeEntry(folder.name, { recursive: true });
+    const told = { code: "io", names: ["NotFoundError"] } as const;
+    await expectError(() => collect(store.list()), told);
+    await expectError(() => store.put("a", [Uint8Array.of(1)]), told);
+    for (let attempt = 0; attempt < 2; attempt++) await expectError(() => store.lock?.("w"), told); // released in between
+    await expectError(() => store.open("a"), { code: "not-found" });
+    expect(await store.stat("a")).toBeUndefined();
   });
 } else {
   test("opfsStore says where it works", async () => {
