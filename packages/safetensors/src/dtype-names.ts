@@ -1,6 +1,6 @@
 import type { DType } from "@tensorjar/core";
 import { dataConstructor } from "@tensorjar/core/codec";
-import { tensorError } from "./layout.js";
+import { tensorFault } from "./layout.js";
 
 /** The name of each dtype in a header, in the reference's order; complex128 has none. */
 const names: { readonly [D in DType]: string } = {
@@ -50,7 +50,7 @@ export function checkDType(dtype: DType, name: string): void {
   dataConstructor(dtype, name);
   if (headerName(dtype) !== undefined) return;
   const hint = "save it as .npy or .npz, or as two tensors";
-  throw tensorError("unsupported", name, `has the dtype ${dtype}, which the format does not have`, {
+  throw tensorFault("unsupported", name, `has the dtype ${dtype}, which the format does not have`, {
     actual: dtype,
     hint,
   });

@@ -3,7 +3,7 @@ import { allocate, compareNames, describe, namedEntries, quote } from "@tensorja
 import { checkDType, headerName } from "./dtype-names.js";
 import { maxHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
-import { checkLayout, tensorError } from "./layout.js";
+import { checkLayout, tensorFault } from "./layout.js";
 
 /** Characters of a header that are encoded at a time. */
 const textPart = 32 << 10;
@@ -79,7 +79,7 @@ export function headerBytes(
   for (const { name, dtype, shape, bytes } of tensors) {
     const end = begin + bytes;
     if (end > Number.MAX_SAFE_INTEGER)
-      throw tensorError("invalid-shape", name, "ends past byte 2^53-1");
+      throw tensorFault("invalid-shape", name, "ends past byte 2^53-1");
     if (name === "__metadata__") {
       throw new TensorjarError("invalid-name", 'no tensor can be called "__metadata__"', { name });
     }
@@ -134,13 +134,13 @@ function metadataMember([key, value]: [string, string]): string {
 function checkInfo(entry: [string, SafetensorsInfo]): [string, SafetensorsInfo] {
   const [name, info] = entry;
   if (typeof info !== "object" || info === null) {
-    throw tensorError("invalid-argument", name, `is ${describe(info)}`, {
+    throw tensorFault("invalid-argument", name, `is ${describe(info)}`, {
       hint: "give { dtype, shape, begin, end }",
     });
   }
   const { dtype, begin, end } = info;
   if (!Number.isSafeInteger(begin) || !Number.isSafeInteger(end)) {
-    throw tensorError("invalid-offsets", name, "has offsets that are no integers", {
+    throw tensorFault("invalid-offsets", name, "has offsets that are no integers", {
       actual: [begin, end],
     });
   }

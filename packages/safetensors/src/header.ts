@@ -1,7 +1,7 @@
 import { type BytesLike, TensorjarError } from "@tensorjar/core";
 import { describe, notThisFormat, toBytes } from "@tensorjar/core/codec";
 import { parseHeader, type SafetensorsInfo } from "./header-parser.js";
-import { checkLayout, tensorError } from "./layout.js";
+import { checkLayout, tensorFault } from "./layout.js";
 
 /** A safetensors header, compared with itself. */
 export interface SafetensorsHeader {
@@ -76,7 +76,7 @@ export function checkSize(
   const ends = `the data ends at byte ${size}, the file at ${actual}`;
   const details = { offset: Math.min(size, actual), expected: size, actual };
   for (const [name, { end }] of actual < size ? tensors : []) {
-    if (dataOffset + end > actual) throw tensorError("truncated", name, `is cut: ${ends}`, details);
+    if (dataOffset + end > actual) throw tensorFault("truncated", name, `is cut: ${ends}`, details);
   }
   if (actual > size && trailing !== "ignore") {
     const hint = 'trailing: "ignore" reads the file all the same';

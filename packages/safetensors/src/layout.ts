@@ -16,7 +16,7 @@ export function checkLayout(tensors: Infos, dataOffset: number): [ordered: Infos
     expected: number,
     actual: number,
   ): TensorjarError =>
-    tensorError("invalid-offsets", name, `has data_offsets [${begin}, ${end}], but ${fault}`, {
+    tensorFault("invalid-offsets", name, `has data_offsets [${begin}, ${end}], but ${fault}`, {
       offset: dataOffset + begin,
       expected,
       actual,
@@ -57,8 +57,8 @@ export function checkLayout(tensors: Infos, dataOffset: number): [ordered: Infos
   return [ordered, filled];
 }
 
-/** An error of one tensor: its message starts with the name. */
-export function tensorError(
+/** An error of one tensor of a file: its message starts with the name. */
+export function tensorFault(
   code: ErrorCode,
   name: string,
   message: string,

@@ -9,7 +9,7 @@ import {
   toBytes,
   writeChunks,
 } from "@tensorjar/core/codec";
-import { tensorError } from "./layout.js";
+import { tensorFault } from "./layout.js";
 import {
   type CheckedEntry,
   isProducer,
@@ -106,7 +106,7 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
 /** Throws when a tensor has another number of bytes than the header says. */
 function checkSize({ name, bytes: expected }: CheckedEntry, actual: number): void {
   if (actual !== expected)
-    throw tensorError("invalid-argument", name, "has changed its size", { expected, actual });
+    throw tensorFault("invalid-argument", name, "has changed its size", { expected, actual });
 }
 
 /** Whether memory is not shared and keeps its size, so that a view on it is `Bytes`: streams and `Blob` take no other. */
@@ -124,7 +124,7 @@ async function* produced(
   if (!isAsyncIterable(data)) {
     checkTensor(data, name);
     if (data.dtype !== dtype) {
-      throw tensorError(
+      throw tensorFault(
         "invalid-dtype",
         name,
         `was announced as ${dtype}, but its producer gave ${data.dtype}`,
@@ -135,7 +135,7 @@ async function* produced(
       );
     }
     if (data.shape.length !== shape.length || data.shape.some((dim, i) => dim !== shape[i])) {
-      throw tensorError(
+      throw tensorFault(
         "invalid-shape",
         name,
         `was announced with shape ${shapeText(shape)}, but its producer gave ${shapeText(data.shape)}`,
@@ -161,7 +161,7 @@ function isAsyncIterable(data: object): data is AsyncIterable<Uint8Array> {
 }
 
 function wrongBytes(name: string, expected: number, text: string, actual: unknown): TensorjarError {
-  return tensorError(
+  return tensorFault(
     "invalid-argument",
     name,
     `takes ${expected} bytes, but its producer gave ${text}`,
