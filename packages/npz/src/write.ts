@@ -31,8 +31,8 @@ const chunkLength = 1 << 20;
 
 /**
  * The bytes of an archive in chunks of at most 64 MiB, pulled; the same bytes as `encodeNpz` but for what deflate makes.
- * Arrays that come from an async iterable are held one at a time. Large chunks are views of the arrays' memory, which
- * must not change before they are used. Names, options and arrays at hand are checked before this returns; it throws,
+ * Arrays that come from an async iterable are held one at a time, and may come in the same memory. Large chunks are
+ * views of the arrays' memory, which must not change before they are used. Names, options and arrays at hand are checked before this returns; it throws,
  * and iterating rejects, as `encodeNpz` throws; memory that was transferred meanwhile is `invalid-argument`.
  */
 export function npzChunks(
@@ -106,7 +106,12 @@ async function* packComing(
     }
     const [name, array] = pair;
     check(name);
-    yield pack(unpacked(name, array, settings), settings, turns);
+    const member = await pack(unpacked(name, array, settings), settings, turns);
+    // Small pieces wait until there is a chunk of them; by then the same memory may hold the next array.
+    yield {
+      ...member,
+      pieces: member.pieces.map((piece) => (piece.length < smallPiece ? piece.slice() : piece)),
+    };
   }
 }
 
@@ -118,7 +123,7 @@ async function* chunksOf(
   let pending: Uint8Array[] = [];
   let length = 0;
   const flush = function* (): Generator<Bytes> {
-    if (length > 0) yield join(pending);
+    if (length > 0) yield join(pending.map(toBytes)); // which throws for memory that was transferred meanwhile
     pending = [];
     length = 0;
   };
