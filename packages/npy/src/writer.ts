@@ -2,12 +2,11 @@ import {
   byteLength,
   type DType,
   dtypeInfo,
-  type Sink,
   type SinkLike,
   TensorjarError,
   type TensorOf,
 } from "@tensorjar/core";
-import { checkTensor, shapeText, tensorBytes, toSink } from "@tensorjar/core/codec";
+import { checkTensor, shapeText, tensorBytes, toBytes, toSink } from "@tensorjar/core/codec";
 import { descrText } from "./descr-text.js";
 import { encodeHeader } from "./header-text.js";
 
@@ -51,8 +50,21 @@ export function createNpyWriter<D extends DType>(
   let ended: { readonly reason: unknown } | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 
+  /** Lets nothing more be done to a sink that was told to give the file up. */
+  const checkGoing = (): void => {
+    if (ended !== undefined) throw ended.reason;
+  };
+
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    const { length } = bytes; // which is 0 once a sink has transferred a part
+    for (let at = 0; at < length; at += maxPiece) {
+      await sink.write(toBytes(bytes).subarray(at, at + maxPiece));
+      checkGoing();
+    }
+  };
+
   const start = async (): Promise<void> => {
-    if (!started) await sink.write(header);
+    if (!started) await write(header);
     started = true;
   };
 
@@ -65,7 +77,7 @@ export function createNpyWriter<D extends DType>(
   /** Runs `work` after all before it; when it fails, the file is given up. */
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = queue.then(async () => {
-      if (ended !== undefined) throw ended.reason;
+      checkGoing();
       try {
         await work();
       } catch (reason) {
@@ -89,7 +101,7 @@ export function createNpyWriter<D extends DType>(
           );
         }
         await start();
-        await writePieces(sink, tensorBytes(tensor));
+        await write(tensorBytes(tensor));
         written += count;
       });
     },
@@ -106,6 +118,7 @@ export function createNpyWriter<D extends DType>(
         if (rows === undefined && written > 0) {
           byteLength(dtype, [written, ...shape]);
           await sink.rewrite?.(0, encodeHeader(descr, [written, ...shape])); // as long as the first: its padding is for that
+          checkGoing();
         }
         await sink.close();
         ended = { reason: closed() };
@@ -122,12 +135,6 @@ function canRewrite(target: unknown): boolean {
     "rewrite" in target &&
     typeof target.rewrite === "function"
   );
-}
-
-async function writePieces(sink: Sink, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; at += maxPiece) {
-    await sink.write(bytes.subarray(at, at + maxPiece));
-  }
 }
 
 /** How many rows a tensor has. */
