@@ -1,5 +1,5 @@
 import type { Bytes } from "@tensorjar/core";
-import { pieceBytes, Turns } from "@tensorjar/core/codec";
+import { pieceBytes, Turns, toBytes } from "@tensorjar/core/codec";
 
 /** The same bytes in pieces that are handled one in each step of the thread. */
 export async function* pieces(
@@ -7,10 +7,11 @@ export async function* pieces(
   turns: Turns = new Turns(),
 ): AsyncGenerator<Bytes, void, undefined> {
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += pieceBytes) {
-      const piece = chunk.subarray(at, at + pieceBytes);
+    const { length } = chunk;
+    for (let at = 0; at < length; at += pieceBytes) {
+      const piece = toBytes(chunk).subarray(at, at + pieceBytes); // throws where the last one was transferred
       await turns.take(piece.length);
-      yield piece;
+      yield piece as Bytes; // of which the chunk is
     }
   }
 }

@@ -105,10 +105,14 @@ export function fileSink(
     await close(fd).catch(() => {});
   }
 
-  async function put(bytes: Uint8Array, position: number): Promise<void> {
+  async function put(
+    bytes: Uint8Array,
+    position: number,
+    length: number = bytes.length,
+  ): Promise<void> {
     const { fd } = opened();
-    for (let done = 0; done < bytes.length; ) {
-      const slice = bytes.subarray(done, done + sliceLength);
+    for (let done = 0; done < length; ) {
+      const slice = toBytes(bytes).subarray(done, done + sliceLength); // throws where it was transferred meanwhile
       const count = await write(fd, slice, position + done);
       checkOpen(); // it may have been aborted meanwhile
       if (count <= 0) throw withCode("ENOSPC", "a write took no bytes");
@@ -126,17 +130,18 @@ export function fileSink(
     write: (chunk) =>
       next("could not be written", async () => {
         const bytes = toBytes(chunk);
+        const { length } = bytes;
         opened();
-        if (bytes.length > smallLength) {
+        if (length > smallLength) {
           await flush();
-          await put(bytes, size);
+          await put(bytes, size, length);
         } else {
           if (gathered.bytes.length === 0) gathered.bytes = allocate(gatheredLength);
           if (gathered.length + bytes.length > gatheredLength) await flush();
-          gathered.bytes.set(bytes, gathered.length);
-          gathered.length += bytes.length;
+          gathered.bytes.set(toBytes(bytes), gathered.length);
+          gathered.length += length;
         }
-        size += bytes.length;
+        size += length;
       }),
     rewrite: (offset, chunk) =>
       next("could not be written", async () => {
