@@ -32,8 +32,9 @@ const chunkLength = 1 << 20;
 /**
  * The bytes of an archive in chunks of at most 64 MiB, pulled; the same bytes as `encodeNpz` but for what deflate makes.
  * Arrays that come from an async iterable are held one at a time, and may come in the same memory. Large chunks are
- * views of the arrays' memory, which must not change before they are used. Names, options and arrays at hand are checked before this returns; it throws,
- * and iterating rejects, as `encodeNpz` throws; memory that was transferred meanwhile is `invalid-argument`.
+ * views of the arrays' memory, which must not change before they are used. Names, options and arrays at hand are
+ * checked before this returns; it throws, and iterating rejects, as `encodeNpz` throws; memory that was transferred
+ * meanwhile is `invalid-argument`.
  */
 export function npzChunks(
   arrays: NpzArrays,
@@ -128,15 +129,14 @@ async function* chunksOf(
     length = 0;
   };
   const put = function* (pieces: readonly Uint8Array[]): Generator<Bytes> {
-    for (const given of pieces) {
-      const piece = toBytes(given); // as there
+    for (const piece of pieces) {
       if (piece.length < smallPiece) {
         pending.push(piece);
         length += piece.length;
         if (length >= chunkLength) yield* flush();
       } else {
         yield* flush();
-        yield unshared(piece);
+        yield unshared(toBytes(piece)); // throws as well
       }
     }
   };

@@ -31,3 +31,11 @@ test("small arrays that are transferred before they are joined to a chunk are to
   structuredClone(small.buffer, { transfer: [small.buffer] });
   await expectError(() => writing, { code: "invalid-argument", names: ["transferred"] });
 });
+
+test("a large array that is transferred while what is before it is used is told", async () => {
+  const large = new Uint8Array(1 << 20);
+  const chunks = npzChunks({ small: tensor(new Uint8Array(10)), large: tensor(large) });
+  await chunks.next(); // all before the data of the large one
+  structuredClone(large.buffer, { transfer: [large.buffer] });
+  await expectError(() => chunks.next(), { code: "invalid-argument", names: ["transferred"] });
+});
