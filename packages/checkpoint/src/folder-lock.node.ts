@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { isTensorjarError } from "@tensorjar/core";
 import { errnoOf, ioError } from "./io-error.node.js";
 import {
+  hostName,
   identityIn,
   identityText,
-  isRunning,
   liveness,
+  livenessOf,
   ownIdentity,
 } from "./process-identity.node.js";
 import { locked, reserved, type StoreLock } from "./store.js";
@@ -43,7 +43,8 @@ export async function lockFolder(
   let beats = 0;
   const text = (state: "asking" | "held"): string => {
     const count = String(beats++).padStart(12, "0");
-    return JSON.stringify({ host: hostname(), pid: process.pid, state, beats: count });
+    const host = hostName() ?? "a host without a name";
+    return JSON.stringify({ host, pid: process.pid, state, beats: count });
   };
 
   async function withdraw(): Promise<void> {
@@ -188,7 +189,7 @@ async function removeTemporaries(folder: string, dead: readonly Claim[]): Promis
     if (!gone.has(pid)) continue;
     const path = join(folder, file);
     // A process that lives may have the number of the dead one; in containers, this one often has.
-    const living = pid === process.pid ? await isNewer(path, started) : isRunning(pid);
+    const living = pid === process.pid ? await isNewer(path, started) : livenessOf(pid) !== "dead";
     if (!living) await removeFile(path);
   }
 }

@@ -11,8 +11,8 @@ export function ioError(cause: unknown, path: string, what: string): TensorjarEr
   const errno = errnoOf(cause);
   return new TensorjarError(
     errno === "ENOENT" ? "not-found" : "io",
-    `${quote(path)} ${what} (${errno})`,
-    { path, errno },
+    `${quote(path)} ${what} (${errno || String(cause)})`,
+    { path, ...(errno && { errno }) },
     { cause },
   );
 }

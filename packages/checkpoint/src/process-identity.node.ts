@@ -1,10 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { crc32 } from "@tensorjar/core/codec";
+import { errnoOf } from "./io-error.node.js";
 
 /** A process, so that another one can tell whether it still runs. */
 export interface ProcessIdentity {
-  /** A checksum of the host's name, which file names can hold. */
+  /** A checksum of the host's name, which file names can hold; of something unique where the name cannot be asked. */
   readonly host: string;
   readonly pid: number;
   /** When it started, in the system's own count; `""` where that cannot be read. Tells it from a later one of its number. */
@@ -14,9 +16,25 @@ export interface ProcessIdentity {
 let own: ProcessIdentity | undefined;
 
 export function ownIdentity(): ProcessIdentity {
-  const host = crc32(new TextEncoder().encode(hostname())).toString(16).padStart(8, "0");
-  own ??= { host, pid: process.pid, started: startOf(process.pid) };
+  own ??= {
+    host: hostSum(hostName() ?? randomUUID()),
+    pid: process.pid,
+    started: startOf(process.pid),
+  };
   return own;
+}
+
+function hostSum(name: string): string {
+  return crc32(new TextEncoder().encode(name)).toString(16).padStart(8, "0");
+}
+
+/** The host's name; `undefined` where the runtime does not allow to ask, as Deno without `--allow-sys`. */
+export function hostName(): string | undefined {
+  try {
+    return hostname();
+  } catch {
+    return undefined;
+  }
 }
 
 export function identityText({ host, pid, started }: ProcessIdentity): string {
@@ -40,26 +58,29 @@ function startOf(pid: number): string {
   }
 }
 
+/** Whether a process runs; `"unknown"` where it cannot be asked. */
+export type Liveness = "dead" | "alive" | "unknown";
+
 /**
- * Whether a process runs: `"unknown"` on another host, and where it has the number of this process but may be
- * another thread of it or an earlier process.
+ * Whether a process runs: `"unknown"` on another host, where the runtime does not allow to ask, and where it has the
+ * number of this process but may be another thread of it or an earlier process.
  */
-export function liveness(identity: ProcessIdentity | undefined): "dead" | "alive" | "unknown" {
+export function liveness(identity: ProcessIdentity | undefined): Liveness {
   const self = ownIdentity();
   if (identity === undefined || identity.host !== self.host) return "unknown";
   const { pid, started } = identity;
   if (pid === self.pid) return started === self.started ? "unknown" : "dead";
-  if (!isRunning(pid)) return "dead";
   const now = startOf(pid);
-  return started !== "" && now !== "" && now !== started ? "dead" : "alive";
+  return started !== "" && now !== "" && now !== started ? "dead" : livenessOf(pid);
 }
 
-/** Whether some process of this host has the number. */
-export function isRunning(pid: number): boolean {
+/** Whether some process of this host has the number. Deno without `--allow-run` does not tell. */
+export function livenessOf(pid: number): Liveness {
   try {
     process.kill(pid, 0);
-    return true;
+    return "alive";
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    const errno = errnoOf(error);
+    return errno === "ESRCH" ? "dead" : errno === "EPERM" ? "alive" : "unknown";
   }
 }
