@@ -6,15 +6,16 @@ import { type NpyWriteOptions, npyPieces } from "./encode.js";
 
 /**
  * An .npy file as chunks to pull: the header, then views of the array's data, which must not change until they are
- * taken. Throws at once, as `encodeNpy` does; iterating rejects with `invalid-argument` for memory that was transferred.
+ * taken; iterated again, they are the same. Throws at once, as `encodeNpy` does; iterating rejects with `invalid-argument` for memory that was transferred.
  */
 export function npyChunks(array: NpyArray, options?: NpyWriteOptions): Chunks {
   const { byteLength, pieces } = npyPieces(array, options);
-  return { byteLength, chunks: pull(pieces) };
+  return { byteLength, chunks: { [Symbol.asyncIterator]: () => pull(pieces) } };
 }
 
-async function* pull(pieces: readonly Uint8Array[]): AsyncGenerator<Bytes> {
-  for (const piece of pieces) {
+async function* pull([header, ...data]: readonly Uint8Array[]): AsyncGenerator<Bytes> {
+  if (header !== undefined) yield cloneBytes(header); // whoever iterates again gets the same
+  for (const piece of data) {
     const { buffer, byteOffset, length } = toBytes(piece); // throws for memory that was transferred meanwhile
     yield buffer instanceof ArrayBuffer && !Object(buffer).resizable // streams and Blob refuse other memory
       ? new Uint8Array(buffer, byteOffset, length)

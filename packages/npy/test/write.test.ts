@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { collect, expectError, isUsual, unusualBuffers } from "../../../tooling/testing.js";
+import { collect, concat, expectError, isUsual, unusualBuffers } from "../../../tooling/testing.js";
 import {
   createNpyWriter,
   decodeNpy,
@@ -62,6 +62,13 @@ describe("writing an array", () => {
     expect(parts.map(({ length }) => length)).toEqual([128, 12]);
     expect(byteLength).toBe(140);
     expect(parts[1]?.buffer).toBe(array.data.buffer);
+  });
+
+  test("gives all of its chunks again to whoever iterates again", async () => {
+    const { chunks } = npyChunks(rows(2));
+    const [header] = await collect(chunks);
+    header?.fill(0);
+    expect(concat(...(await collect(chunks)))).toEqual(encodeNpy(rows(2)));
   });
 
   test("memory that is shared or can change its size is copied, so that chunks go anywhere", async () => {
