@@ -71,6 +71,7 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
         yield gathered.subarray(0, filled);
         gathered = allocate(0); // what was given away is not written to again
         filled = 0;
+        continue; // if anything is left: memory that was transferred meanwhile has no bytes
       }
       if (filled === 0 && !large) gathered = allocate(Math.min(gatheredChunk, left));
       const room = large ? largestChunk : gathered.length - filled;

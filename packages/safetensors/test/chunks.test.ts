@@ -47,6 +47,19 @@ describe("memory that is transferred while a file is written", () => {
   }
 });
 
+it("a tensor that is transferred while what is before it is used is told by name", async () => {
+  const w = new Uint8Array(large);
+  const { chunks } = safetensorsChunks({ a: tensor(new Uint8Array(10)), w: tensor(w) });
+  const written = chunks[Symbol.asyncIterator]();
+  await written.next(); // the header
+  expect((await written.next()).value).toHaveLength(10);
+  structuredClone(w.buffer, { transfer: [w.buffer] });
+  await expectError(() => written.next(), {
+    code: "invalid-argument",
+    names: ['tensor "w"', "size"],
+  });
+});
+
 it("chunks that are iterated again, and those given before, are the same file", async () => {
   const tensors = { a: tensor(Float32Array.of(1, 2)), b: tensor(new Uint8Array(300_000).fill(3)) };
   const { chunks } = safetensorsChunks(tensors, { aliases: "copy" });
