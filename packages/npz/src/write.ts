@@ -84,7 +84,7 @@ function packAll(
   contents: readonly Unpacked[],
   settings: WriteSettings,
 ): AsyncGenerator<PackedMember> {
-  const turns = new Turns(); // of all: whoever asks for a large member first starts to write the one before
+  const turns = new Turns(); // of all: before a large member is summed, writing the one before it gets a turn to start
   const tasks = contents.map((content) => ({
     bytes: content.size,
     run: () => pack(content, settings, turns),
