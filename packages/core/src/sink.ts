@@ -49,7 +49,7 @@ export function toSink(sink: SinkLike): Sink {
     if ("writable" in given || "truncate" in given || "fd" in given) {
       throw new TensorjarError(
         "invalid-argument",
-        "a Node stream, a file handle or a connection may write short without an error",
+        "a Node stream or a file handle may write short without an error",
         {
           hint: 'write to fileSink(path) from "@tensorjar/core/node", or to Writable.toWeb(stream)',
         },

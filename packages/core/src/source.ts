@@ -94,10 +94,10 @@ export function bytesSource(bytes: BytesLike): ByteSource {
   };
 }
 
-/** Whether `value` is a `Blob` or `File`, also of another realm. */
+/** Whether `value` is a `Blob` or `File`, also of another realm; `Bun.stdin` and files of S3 are without a size, and none. */
 export function isBlob(value: unknown): value is Blob {
   const { arrayBuffer, slice, size }: Partial<Blob> = Object(value);
-  return typeof arrayBuffer === "function" && slice !== undefined && size !== undefined;
+  return typeof arrayBuffer === "function" && slice !== undefined && Number.isSafeInteger(size);
 }
 
 /** Bytes read from a Blob at a time, so that a large read never holds its bytes twice. */
@@ -111,25 +111,29 @@ export function blobSource(blob: Blob): ByteSource {
   const { size } = blob;
   const read: ByteSource["read"] = async (offset, length, { into, signal } = {}) => {
     const target = (into ?? allocate(length)).subarray(0, length);
-    for (let done = 0; done < length && !signal?.aborted; done += blobPiece) {
+    let done = 0;
+    do {
       const at = offset + done;
       const end = Math.min(at + blobPiece, offset + length);
-      const reading = blob.slice(at, end).arrayBuffer();
+      // A Bun.file that is not there has 0 bytes and is only missed when it is read whole.
+      const reading = (size > 0 ? blob.slice(at, end) : blob).arrayBuffer();
       const bytes = await reading.catch((cause: unknown) => blobError(cause, at));
       if (bytes.byteLength !== end - at) blobError(undefined, at);
-      if (!signal?.aborted) target.set(new Uint8Array(bytes), done);
-    }
+      if (signal?.aborted) break;
+      target.set(new Uint8Array(bytes), done);
+      done += blobPiece;
+    } while (done < length);
     return target;
   };
   return strictSource({ size, read });
 }
 
-/** Browsers say NotReadableError when the file on disk is not the one that was chosen; a short read means the same. */
+/** Browsers say NotReadableError when the file on disk is not the one that was chosen; a short read means the same. Bun says ENOENT. */
 function blobError(cause: unknown, offset: number): never {
-  const name = cause instanceof Error ? cause.name : "NotReadableError";
+  const told = String(cause ?? "NotReadableError");
   throw new TensorjarError(
-    name === "NotReadableError" ? "source-changed" : name === "NotFoundError" ? "not-found" : "io",
-    `a Blob could not be read at byte ${offset} (${name})`,
+    /^NotRead/.test(told) ? "source-changed" : /^NotFound|ENOENT/.test(told) ? "not-found" : "io",
+    `a Blob could not be read at byte ${offset} (${told})`,
     { offset, hint: "choose the file again" },
     { cause },
   );

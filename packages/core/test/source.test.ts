@@ -112,6 +112,12 @@ test("blobSource tells a file that changed from one that is gone or broken", asy
     const source = blobSource(blob(() => Promise.reject(new DOMException("no", name))));
     await expectError(() => source.read(0, 4), { code, names: [name] });
   }
+  const missing = new Error("ENOENT: no such file"); // of a Bun.file
+  const gone = Object.assign(new Blob(), { arrayBuffer: () => Promise.reject(missing) });
+  await expectError(() => blobSource(gone).read(0, 0), {
+    code: "not-found",
+    names: ["no such file"],
+  });
   const short = blobSource(blob(async () => new ArrayBuffer(3)));
   await expectError(() => short.read(0, 4), { code: "source-changed" });
 });

@@ -56,7 +56,7 @@ export async function toFacadeSource(
   }
   const path = sourcePath(source);
   if (path !== undefined) return openText(path, signal);
-  const chunks = isResponse(source) ? await bodyOf(source) : source;
+  const chunks = isResponse(source) ? await bodyOf(source) : streamOf(source);
   if (isStream(chunks)) return bytesSource(await collect(streamChunks(chunks), signal));
   if (isAsyncIterable(chunks)) return bytesSource(await collect(chunks, signal));
   return toSource(source as SourceLike); // strings, URLs, responses and streams were told apart above
@@ -76,6 +76,12 @@ function isResponse(value: unknown): value is Response {
     "status" in value &&
     "body" in value
   );
+}
+
+/** What `Bun.stdin` and its like give: a Blob that does not know its size can be read only to its end. */
+function streamOf(source: FacadeSource): FacadeSource {
+  const { stream, size }: Partial<Blob> = Object(source);
+  return typeof stream === "function" && !Number.isSafeInteger(size) ? stream.call(source) : source;
 }
 
 function isStream(value: unknown): value is ReadableStream<Uint8Array> {

@@ -59,6 +59,10 @@ describe.each(containers)("a file of format %s", (format, bytes, names) => {
     ["bytes", () => bytes],
     ["an ArrayBuffer", () => bytes.buffer],
     ["a Blob", () => new Blob([bytes])],
+    [
+      "a Blob that does not know its size", // Bun.stdin
+      () => Object.defineProperty(new Blob([bytes]), "size", { value: Number.POSITIVE_INFINITY }),
+    ],
     ["a byte source", () => bytesSource(bytes)],
     ["a promise of a byte source", () => Promise.resolve(bytesSource(bytes))],
     ["a Response", () => new Response(bytes)],
