@@ -43,9 +43,7 @@ export function toBytes(bytes: BytesLike): Uint8Array {
   } catch {
     state = ", detached: it was transferred";
   }
-  throw new TensorjarError("invalid-argument", `expected bytes, got ${describe(bytes)}${state}`, {
-    hint: "give an ArrayBuffer or a view on one",
-  });
+  throw new TensorjarError("invalid-argument", `expected bytes, got ${describe(bytes)}${state}`);
 }
 
 /** `length` zeroed bytes. Throws `limit-exceeded` where the engine cannot allocate them. */
@@ -95,16 +93,16 @@ export function tensorFromBytes<D extends DType>(
 
 /**
  * Checks that `value`, called `name` in messages, is a tensor: a known dtype, a shape, and data of that dtype's
- * array class and of exactly that size. Returns its length in bytes.
+ * array class and of exactly that size, in C order where it has strides. Returns its length in bytes.
  * Throws `invalid-argument`, `invalid-dtype`, `invalid-shape`.
  */
 export function checkTensor(value: unknown, name?: string): number {
-  const { dtype, shape, data } = fieldsOf(value);
-  const usual = usualLength(dtype, shape, data);
+  const { dtype, shape, data, stride, strides = stride, offset } = fieldsOf(value);
+  const usual = strides ? 0 : usualLength(dtype, shape, data);
   if (usual > 0) return usual;
   if (dtype === undefined || shape === undefined || data === undefined) {
     throw tensorError(name, "invalid-argument", `${describe(value)} is no tensor`, {
-      hint: "a tensor is { dtype, shape, data }, as tensor(data, shape) makes it",
+      hint: "tensor(data, shape) makes one",
     });
   }
   const Data = dataConstructor(dtype, name);
@@ -126,11 +124,23 @@ export function checkTensor(value: unknown, name?: string): number {
       { expected, actual: data.byteLength },
     );
   }
+  // Other libraries' views have strides: 0 where one is not that of C order.
+  const inOrder = (step: number, dim: number, axis: number): number =>
+    dim === 1 || strides?.[axis] === step ? step * dim : 0;
+  if (expected && strides?.length && !shape.reduceRight(inOrder, offset ? 0 : 1))
+    throw tensorError(name, "invalid-argument", "a view not in C order: copy it");
   return expected;
 }
 
 /** The fields that make a tensor, as far as `x` has them; of these types only once that is checked. */
-function fieldsOf(x: unknown): { dtype?: DType; shape?: readonly number[]; data?: unknown } {
+function fieldsOf(x: unknown): {
+  dtype?: DType;
+  shape?: readonly number[];
+  data?: unknown;
+  stride?: readonly number[];
+  strides?: readonly number[];
+  offset?: number;
+} {
   return x ?? {};
 }
 

@@ -63,9 +63,7 @@ function structText({ itemSize, fields }: ElementType, asVoid: boolean): string 
   };
   for (const field of fields) {
     if (!Array.isArray(field?.shape)) {
-      throw new TensorjarError("invalid-argument", "a field of a struct has no shape", {
-        hint: "a field is { name, dtype, itemSize, byteOrder, offset, shape }",
-      });
+      throw new TensorjarError("invalid-argument", "a field of a struct has no shape");
     }
     const { name, title, offset, shape } = field;
     const where = `field ${typeof name === "string" ? quote(name) : describe(name)}`;
@@ -88,12 +86,7 @@ function structText({ itemSize, fields }: ElementType, asVoid: boolean): string 
       throw new TensorjarError(
         "invalid-offsets",
         `${where} starts at ${offset}, the field before it ends at ${end}`,
-        {
-          name,
-          expected: end,
-          actual: offset,
-          hint: ".npy holds fields in the order of their offsets",
-        },
+        { name, expected: end, actual: offset },
       );
     }
     if (name === "" && title === undefined && (field.dtype === "void" || shape.length > 0)) {

@@ -110,7 +110,7 @@ export function asTensor(x: unknown, path: string): Tensor | undefined {
 
 /** Apart from {@link asTensor}, which nodes pass too: their fields would make those of leaves slow to read. */
 function claimedTensor(x: Claim, path: string): Tensor | undefined {
-  const { shape, data, stride, strides } = x;
+  const { shape, data } = x;
   if ((shape === undefined || data === undefined) && !("shape" in x && "data" in x))
     return undefined;
   if (!ArrayBuffer.isView(data)) {
@@ -127,9 +127,7 @@ function claimedTensor(x: Claim, path: string): Tensor | undefined {
     }
   }
   checkTensor(x, path);
-  const tensor = x as Tensor; // as checkTensor has seen
-  if (stride !== undefined || strides !== undefined) checkContiguous(tensor, path);
-  return tensor;
+  return x as Tensor; // as checkTensor has seen
 }
 
 /** What may say that an object is a tensor; then it must be a right one. */
@@ -137,30 +135,6 @@ interface Claim {
   readonly dtype?: unknown;
   readonly shape?: unknown;
   readonly data?: unknown;
-  readonly stride?: unknown;
-  readonly strides?: unknown;
-}
-
-/** Other libraries' views have strides; one that is not C-contiguous would be read in the wrong order. */
-function checkContiguous(
-  x: { readonly shape: readonly number[]; stride?: unknown; strides?: unknown; offset?: unknown },
-  path: string,
-): void {
-  const strides = Array.isArray(x.stride) ? x.stride : x.strides;
-  if (!Array.isArray(strides)) return;
-  let expected = 1;
-  let contiguous = !x.offset;
-  for (const [axis, dim] of [...x.shape.entries()].reverse()) {
-    contiguous &&= dim === 1 || strides[axis] === expected;
-    expected *= dim;
-  }
-  if (contiguous || expected === 0) return;
-  throw treeError(
-    "invalid-argument",
-    path,
-    "is a strided view, not in C order",
-    "copy it, or give an adapter for it in `adapters`",
-  );
 }
 
 /** Whether an object is a literal or has no prototype, in this realm or another. */
