@@ -20,7 +20,8 @@ export interface SafetensorsWriteOptions {
   dataAlignment?: number;
   /**
    * Names that share memory: `refuse` them (default), `copy` writes the shared bytes once for each, `metadata` writes
-   * them once, under the alphabetically first name that covers them, and records `metadata[other name] = that name`.
+   * them once, under the alphabetically first name that covers them, and records `metadata[other name] = that name`;
+   * that another name was a part of them, or had another shape or dtype, is lost.
    */
   aliases?: AliasMode;
 }
