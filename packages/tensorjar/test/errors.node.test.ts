@@ -256,6 +256,8 @@ async function messageOf(code: string, show: () => unknown): Promise<string> {
     await show();
   } catch (error) {
     if (isTensorjarError(error) && error.code === code) {
+      const { details } = error;
+      expect(structuredClone({ code, details })).toEqual({ code, details }); // as another thread gets it
       return error.message
         .replaceAll(folder, "FOLDER")
         .replaceAll(url, "http://HOST")
@@ -283,6 +285,9 @@ found, what was expected, where, and what to do; \`details\` holds the same as d
 \`expected\`, \`actual\`, \`hint\`, \`status\`, \`errno\`, \`problems\`). Recognise it with \`isTensorjarError(error)\` or
 \`isTensorjarError(error, "tree-mismatch", …)\`, which also narrows \`code\`; \`instanceof\` fails when two copies of the
 package are loaded. Cancelling is the one exception: it rejects with the signal's own reason.
+
+Of an error that goes through \`postMessage\`, to or from a worker, only the message arrives, as of every class of errors:
+send \`{ code, message, details }\` of it.
 
 Under each code stands a message as it is printed today.
 `;
