@@ -39,6 +39,8 @@ const hints: { readonly [errno: string]: string } = {
   EDQUOT: "the disk quota is used up",
   EISDIR: "it is a folder",
   EMFILE: "too many files are open: close those that are done with",
+  ERR_ACCESS_DENIED:
+    "Node's permission model does not allow it; nor does it allow to wait for the disk: write to fileSink(path, { durable: false })",
   ENOENT: "there is no such file or folder",
   ENOSPC: "the disk is full",
   EROFS: "the disk is read-only",

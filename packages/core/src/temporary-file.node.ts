@@ -41,7 +41,8 @@ export function createTemporary(
   const file: TemporaryFile = { fd, path: temporary, target, present: true };
   if (old !== undefined) {
     try {
-      fs.fchmodSync(fd, mode); // what the umask took away
+      // What the umask took away, and only then: Node's permission model has no fchmod.
+      if ((fs.fstatSync(fd).mode & 0o777) !== mode) fs.fchmodSync(fd, mode);
     } catch (cause) {
       removeTemporary(file);
       fs.closeSync(fd);

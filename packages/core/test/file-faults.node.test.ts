@@ -105,7 +105,10 @@ describe.each([
     const names = new Set<string>();
     for (let failing = 1; ; failing++) {
       fs.rmSync(path, { force: true });
-      if (replaces) fs.writeFileSync(path, "old");
+      if (replaces) {
+        fs.writeFileSync(path, "old");
+        fs.chmodSync(path, 0o666); // another mode than the umask gives
+      }
       Object.assign(disk, { operations: 0, failing, failed: undefined });
       const outcome = await save(path, options).catch((error: unknown) => error);
       const now = fs.existsSync(path) ? new Uint8Array(fs.readFileSync(path)) : undefined;
@@ -128,6 +131,23 @@ describe.each([
     expect([...names].sort()).toEqual(
       [...both, ...(replaces ? ["fchmod", "rename"] : ["link"])].sort(),
     );
+  });
+});
+
+describe("Node's permission model, which has neither fsync nor fchmod,", () => {
+  test("is told with the way out", async () => {
+    Object.assign(disk, { only: "fsync", failing: 1, code: "ERR_ACCESS_DENIED" });
+    const path = folder.path("durable");
+    await expectError(() => save(path), { code: "io", names: ["permission", "durable: false"] });
+    expect(fs.existsSync(path)).toBe(false);
+  });
+
+  test("does not hinder replacing a file that has the usual mode", async () => {
+    const path = folder.path("replaced");
+    fs.writeFileSync(path, "old");
+    Object.assign(disk, { only: "fchmod", failing: 1, code: "ERR_ACCESS_DENIED" });
+    await save(path, { durable: false });
+    expect(fs.statSync(path).size).toBe(bytes.length);
   });
 });
 
