@@ -112,14 +112,15 @@ const writers: Record<string, Writer> = {
         },
       );
     }
-    const { dtype, shape } = await file.info(name);
+    const { dtype, shape, byteLength } = await file.info(name);
     const [rows, ...rowShape] = shape;
-    if (rows === undefined || !isDType(dtype)) return writeNpy(sink, await file.get(name));
+    if (rows === undefined || byteLength === 0 || !isDType(dtype))
+      return writeNpy(sink, await file.get(name));
     await writeRows(file, name, { dtype, rows, rowShape }, sink, bar);
   },
 };
 
-/** Writes one array row by row in bounded memory; a single row may be large. */
+/** Writes one array that is not empty row by row in bounded memory; a single row may be large. */
 async function writeRows(
   file: TensorFile<NpyArray>,
   name: string,
@@ -130,17 +131,11 @@ async function writeRows(
   const writer = createNpyWriter(sink, { dtype, rowShape, rows });
   try {
     const rowBytes = byteLength(dtype, rowShape);
-    if (rowBytes > 0) {
-      for await (const piece of pieces(
-        file,
-        name,
-        { dtype, byteLength: rows * rowBytes },
-        rowBytes,
-      )) {
-        const count = piece.data.byteLength / rowBytes;
-        await writer.append({ ...piece, shape: [count, ...rowShape] });
-        bar.add(piece.data.byteLength, name);
-      }
+    const info = { dtype, byteLength: rows * rowBytes };
+    for await (const piece of pieces(file, name, info, rowBytes)) {
+      const count = piece.data.byteLength / rowBytes;
+      await writer.append({ ...piece, shape: [count, ...rowShape] });
+      bar.add(piece.data.byteLength, name);
     }
     await writer.close();
   } catch (error) {

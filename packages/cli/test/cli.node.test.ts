@@ -153,6 +153,23 @@ test("convert goes through all containers and keeps every bit", async () => {
   expect((await load(at("one.npy"))).tensors.get("")).toEqual(model().weight);
 });
 
+test("convert keeps the shape of an array without elements in every container", async () => {
+  for (const shape of [[0], [2, 0, 3], [0, 4]]) {
+    const array = zeros(shape, "int16");
+    await writeFile(at("a.npy"), encodeNpy(array));
+    for (const [from, to] of [
+      ["a.npy", "b.npy"],
+      ["b.npy", "c.npz"],
+      ["c.npz", "d.npy"],
+      ["d.npy", "e.safetensors"],
+      ["e.safetensors", "f.npy"],
+    ] as const) {
+      expect(await run(["convert", at(from), at(to)]), err.join()).toBe(0);
+    }
+    expect(new Uint8Array(await readFile(at("f.npy")))).toEqual(encodeNpy(array));
+  }
+});
+
 test("convert refuses by name what the target cannot hold, and leaves nothing", async () => {
   await save(at("a.safetensors"), model(), { metadata: { author: "me" } });
   expect(await run(["convert", at("a.safetensors"), at("b.npz")])).toBe(1);
