@@ -1,3 +1,4 @@
+import { TensorjarError } from "@tensorjar/core";
 import { outputOf } from "./output.js";
 import { native, through } from "./streams.js";
 
@@ -21,12 +22,21 @@ export async function inflate(data: Uint8Array, size: number): Promise<Uint8Arra
       // Engines refuse bytes after the end of a stream, which fflate and zlib let be: fflate has the last word.
     }
   }
-  return (await import("./inflate-sync.js")).inflateSync(data, size);
+  return (await portable()).inflateSync(data, size);
 }
 
 /** The content of a stream that comes in pieces, as it comes. */
 export async function* inflateChunks(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  yield* (await import("./inflate-sync.js")).inflateChunks(pieces);
+  yield* (await portable()).inflateChunks(pieces);
+}
+
+/** A file of its own in a bundle that is split: what hinders loading it, as service workers do, is no fault of the data. */
+async function portable(): Promise<typeof import("./inflate-sync.js")> {
+  try {
+    return await import("./inflate-sync.js");
+  } catch (cause) {
+    throw new TensorjarError("io", `the inflater was not loaded: ${cause}`, {}, { cause });
+  }
 }
