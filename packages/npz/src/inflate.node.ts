@@ -1,13 +1,14 @@
 import { pipeline, Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import { allocate } from "@tensorjar/core/codec";
+import { unshared } from "./unshared.js";
 import { maxAtOnce, options, own, plain, split } from "./zlib.node.js";
 
 /** As the portable function, on a thread of the pool. */
 export function inflate(data: Uint8Array, size: number): Promise<Uint8Array> {
   if (Math.max(data.length, size) > maxAtOnce) return inflateLarge(data, size);
   return new Promise((resolve, reject) => {
-    zlib.inflateRaw(data, options(size), (error, content) => {
+    zlib.inflateRaw(unshared(data), options(size), (error, content) => {
       if (error) reject(error);
       else resolve(own(content));
     });

@@ -1,4 +1,5 @@
 import type { ZlibOptions } from "node:zlib";
+import { unshared } from "./unshared.js";
 
 /** zlib counts in 32 bits; what is larger goes through it in pieces. */
 export const maxAtOnce: number = 1 << 30;
@@ -23,6 +24,7 @@ export async function* split(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   for await (const data of pieces) {
-    for (let at = 0; at < data.length; at += maxAtOnce) yield data.subarray(at, at + maxAtOnce);
+    for (let at = 0; at < data.length; at += maxAtOnce)
+      yield unshared(data.subarray(at, at + maxAtOnce)); // Bun's zlib refuses memory that can change its size
   }
 }

@@ -290,6 +290,13 @@ test("memory that is shared or can change its size is copied, and deflates too",
       expect(chunks.every(isUsual)).toBe(true);
       const archive = await new Blob(chunks).arrayBuffer();
       expect(decodeNpz(archive).get("big")?.data).toEqual(new Uint8Array(100_000).fill(3));
+      for (const memory of unusualBuffers(archive.byteLength)) {
+        new Uint8Array(memory).set(new Uint8Array(archive));
+        expect(decodeNpz(memory).get("big")?.data).toEqual(new Uint8Array(100_000).fill(3));
+        const opened = await openNpz(memory);
+        expect((await opened.get("big")).data).toEqual(new Uint8Array(100_000).fill(3));
+        expect(await gather(opened.chunks("big"))).toEqual(new Uint8Array(100_000).fill(3));
+      }
     }
   }
 });
