@@ -1,8 +1,9 @@
+import { readFileSync } from "node:fs";
 import { writeChunks } from "@tensorjar/core/codec";
 import { fileSink } from "@tensorjar/core/node";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
-import { expectError } from "../../../tooling/testing.js";
+import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { turns } from "./deferred.js";
 
 const folder = temporaryFolder();
@@ -32,6 +33,13 @@ test("a file is not saved without bytes that were transferred while it was writt
   const writing = sink.write(chunk);
   await turns();
   const taken = structuredClone(chunk, { transfer: [chunk.buffer] });
+  if (chunk.length > 0) {
+    // Bun copies memory that the system reads just then, and leaves it where it is.
+    await writing;
+    await sink.close();
+    expect(sameBytes(readFileSync(folder.path("file")), taken)).toBe(true);
+    return;
+  }
   await expectError(() => writing, misuse);
   await expectError(() => sink.close(), misuse);
   expect(folder.list()).toEqual([]);
