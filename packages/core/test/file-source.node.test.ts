@@ -210,9 +210,9 @@ describe("cancelling a read", () => {
     expect(spy.mock.calls.length).toBe(4);
     for (const [, , length] of spy.mock.calls) expect(length).toBe(4 << 20);
     spy.mockRestore();
-    await expect((await fileSource(path)).read(0, 1, { signal: controller.signal })).rejects.toBe(
-      reason,
-    );
+    const next = await fileSource(path);
+    await expect(next.read(0, 1, { signal: controller.signal })).rejects.toBe(reason);
+    await next.close?.();
     fs.rmSync(path);
   });
 
