@@ -126,9 +126,7 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       running.add(reading);
       const ended = (): boolean => running.delete(reading);
       reading.then(ended, ended);
-      // Memory that was given may be used for something else after an abort, so the system must be done with it first.
-      const aborted = (): void => signal?.throwIfAborted();
-      await (into === undefined ? abortable(reading, signal) : reading.finally(aborted));
+      await abortable(reading, signal);
       return target;
     },
     close() {

@@ -4,7 +4,7 @@ import { describe, TensorjarError } from "./error.js";
 import { allocate, type BytesLike, isBytesLike, toBytes } from "./tensor.js";
 
 export interface SourceReadOptions {
-  /** Where the bytes go: at its start, and it must be at least `length` long. */
+  /** Where the bytes go: at its start, and it must be at least `length` long. After an abort some may still arrive there. */
   into?: Uint8Array;
   signal?: AbortSignal;
 }

@@ -200,7 +200,8 @@ describe("cancelling a read", () => {
     });
     const source = await fileSource(path);
     const controller = new AbortController();
-    const reading = source.read(0, 40 << 20, { signal: controller.signal });
+    const into = new Uint8Array(40 << 20); // memory of the caller's is waited for no longer
+    const reading = source.read(0, into.length, { into, signal: controller.signal });
     await turns();
     expect(spy.mock.calls.length).toBe(4);
     controller.abort(reason);
@@ -213,40 +214,6 @@ describe("cancelling a read", () => {
     const next = await fileSource(path);
     await expect(next.read(0, 1, { signal: controller.signal })).rejects.toBe(reason);
     await next.close?.();
-    fs.rmSync(path);
-  });
-
-  test("rejects once the memory that it was given is left alone", async () => {
-    const path = write("given", new Uint8Array(10).fill(1));
-    const source = await fileSource(path);
-    const handle = await open(path);
-    const prototype = Object.getPrototypeOf(handle);
-    await handle.close();
-    const held = deferred<void>();
-    const { read } = prototype;
-    const spy = vi.spyOn(prototype, "read").mockImplementation(async function (
-      this: unknown,
-      ...args: unknown[]
-    ) {
-      await held.promise;
-      return read.apply(this, args);
-    });
-    const controller = new AbortController();
-    const into = new Uint8Array(10);
-    const reading = source.read(0, 10, { into, signal: controller.signal });
-    controller.abort(reason);
-    let settled = false;
-    reading.catch(() => {
-      settled = true;
-    });
-    await turns();
-    expect(settled).toBe(false);
-    held.resolve();
-    await expect(reading).rejects.toBe(reason);
-    into.fill(7);
-    await source.close?.();
-    expect([...into]).toEqual(Array(10).fill(7));
-    spy.mockRestore();
     fs.rmSync(path);
   });
 });

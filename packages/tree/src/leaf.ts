@@ -148,7 +148,7 @@ export function isPlain(x: object): boolean {
 }
 
 const opaque =
-  /^(Date|RegExp|Error|(Weak)?Set|Weak(Map|Ref)|Promise|(Shared)?ArrayBuffer|DataView|(Async)?Generator|.* Iterator)$/;
+  /^(Date|RegExp|Error|Boolean|Number|String|Symbol|BigInt|(Weak)?Set|Weak(Map|Ref)|Promise|(Shared)?ArrayBuffer|DataView|(Async)?Generator|.* Iterator)$/;
 
 /** Whether an object keeps what it holds out of its own fields, as a `Set`, a `Date` or a `Blob` does. */
 export function isOpaque(x: object): boolean {

@@ -172,6 +172,8 @@ describe("what is refused", () => {
       new Blob([]),
       new Map([["a", a]]).values(),
       Object(3),
+      // As those of another realm, whose prototypes are not ours.
+      ...[3, "w", true].map((x) => Object.setPrototypeOf(Object(x), {})),
       new Intl.NumberFormat("en"),
       new WebAssembly.Memory({ initial: 0 }),
     ];
