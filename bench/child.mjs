@@ -12,10 +12,11 @@ const { run, before, after } = await prepare(JSON.parse(args));
 let arrays = 0;
 
 /**
- * Collects the arrays of runs before, once there are many: it would else be done while the clock runs. Not without
- * need, because optimised code goes with the garbage.
+ * Collects what runs before have left: it would else be done while the clock runs, of some contestants and not of
+ * others, by chance. The arrays only once there are many, because optimised code goes with a whole collection.
  */
 async function collect() {
+  globalThis.gc({ type: "minor" });
   if (process.memoryUsage().arrayBuffers < arrays + (32 << 20)) return;
   globalThis.gc();
   await setTimeout(20); // another thread gives the memory back

@@ -29,7 +29,10 @@ export interface FileSink extends Sink {
 /** Bytes of one write: measured, the fastest. */
 const sliceLength = 8 << 20;
 
-/** Chunks up to `smallLength` are gathered, so that thousands of them do not cost a system call each. */
+/**
+ * Chunks up to `smallLength` are gathered, so that thousands of them do not cost a system call each, and written
+ * while the next are gathered.
+ */
 const gatheredLength = 1 << 20;
 const smallLength = 256 << 10;
 
@@ -62,7 +65,9 @@ export function fileSink(
   }
   let file: TemporaryFile | undefined;
   let size = 0;
-  const gathered = { bytes: allocate(0), length: 0 };
+  let gathered = { bytes: allocate(0), length: 0 };
+  let other = gathered.bytes;
+  let writing: Promise<void> | undefined;
   let ended: "closed" | "aborted" | TensorjarError | undefined;
   let last: Promise<void> = Promise.resolve();
 
@@ -102,6 +107,7 @@ export function fileSink(
     const { fd } = file;
     removeTemporary(file);
     file = undefined;
+    await writing?.catch(() => {}); // the number of a closed file may soon be another's
     await close(fd).catch(() => {});
   }
 
@@ -120,13 +126,23 @@ export function fileSink(
     }
   }
 
-  async function flush(): Promise<void> {
+  /** Has what is gathered written once all before it is, and gathers in the other buffer. */
+  async function pass(): Promise<void> {
+    await writing;
     const { bytes, length } = gathered;
-    gathered.length = 0;
-    if (length > 0) await put(bytes.subarray(0, length), size - length);
+    writing = put(bytes.subarray(0, length), size - length);
+    writing.catch(() => {}); // thrown where it is awaited
+    gathered = { bytes: other, length: 0 };
+    other = bytes;
+  }
+
+  async function flush(): Promise<void> {
+    if (gathered.length > 0) await pass();
+    await writing;
   }
 
   return {
+    transient: true,
     write: (chunk) =>
       next("could not be written", async () => {
         const bytes = toBytes(chunk);
@@ -136,8 +152,8 @@ export function fileSink(
           await flush();
           await put(bytes, size, length);
         } else {
+          if (gathered.length + length > gatheredLength) await pass();
           if (gathered.bytes.length === 0) gathered.bytes = allocate(gatheredLength);
-          if (gathered.length + bytes.length > gatheredLength) await flush();
           gathered.bytes.set(toBytes(bytes), gathered.length);
           gathered.length += length;
         }

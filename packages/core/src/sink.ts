@@ -23,6 +23,8 @@ export interface Sink {
   close(): unknown;
   abort?(reason?: unknown): unknown;
   rewrite?(offset: number, chunk: Uint8Array): unknown;
+  /** Set by a sink that is done with the memory of a chunk once its `write` has resolved: it may be written to again. */
+  transient?: true | undefined;
   fd?: never;
   bytesWritten?: never;
 }
@@ -114,11 +116,11 @@ const maxChunk = 64 << 20;
  */
 export async function writeChunks(
   target: SinkLike,
-  { chunks, byteLength }: Chunks,
+  { chunks, byteLength, transient = chunks }: Chunks,
   { signal, onProgress, name = "" }: WriteOptions = {},
 ): Promise<void> {
   const sink = toSink(target);
-  const iterator = chunks[Symbol.asyncIterator]();
+  const iterator = (sink.transient ? transient : chunks)[Symbol.asyncIterator]();
   const step = async <T>(start: () => T | PromiseLike<T>): Promise<T> => {
     signal?.throwIfAborted();
     return abortable(Promise.resolve(start()), signal);

@@ -47,4 +47,6 @@ export interface TensorFile<A extends AnyTensor = Tensor> {
 export interface Chunks {
   readonly byteLength: number;
   readonly chunks: AsyncIterable<import("./tensor.js").Bytes>;
+  /** The same bytes in chunks that hold only until the next is asked for, for a sink that is `transient`. */
+  readonly transient?: AsyncIterable<import("./tensor.js").Bytes>;
 }

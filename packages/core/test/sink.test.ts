@@ -51,6 +51,17 @@ describe("writeChunks", () => {
     ]);
   });
 
+  test("takes chunks that only hold until the next for a sink that is done with each, and for no other", async () => {
+    for (const transient of [true, undefined] as const) {
+      const sink = { ...recordingSink(), transient };
+      await writeChunks(sink, { ...chunksOf(one), transient: chunksOf(two).chunks });
+      expect(sink.calls).toEqual([transient ? "write 4 5" : "write 1 2 3", "close"]);
+    }
+    const sink = { ...recordingSink(), transient: true } as const;
+    await writeChunks(sink, chunksOf(one));
+    expect(sink.calls).toEqual(["write 1 2 3", "close"]);
+  });
+
   test("waits for one write before it pulls the next chunk", async () => {
     const write = deferred<void>();
     let pulled = 0;

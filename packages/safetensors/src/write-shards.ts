@@ -54,7 +54,11 @@ export async function writeShardedSafetensors(
   try {
     for (const [i, plan] of plans.entries()) {
       const sink = await start(names[i] ?? "");
-      await writeChunks({ write: (chunk) => sink.write(chunk), close() {} }, planChunks(plan));
+      const { transient } = sink;
+      await writeChunks(
+        { transient, write: (chunk) => sink.write(chunk), close() {} },
+        planChunks(plan),
+      );
     }
     if (index !== undefined) await (await start(`${prefix}.safetensors.index.json`)).write(index);
     while (open[0] !== undefined) {

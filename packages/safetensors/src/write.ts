@@ -56,11 +56,19 @@ export async function writeSafetensors(
 /** The chunks of a plan. */
 export function planChunks(plan: WritePlan): Chunks {
   const { byteLength } = plan;
-  return { byteLength, chunks: { [Symbol.asyncIterator]: () => generate(plan) } };
+  return {
+    byteLength,
+    chunks: { [Symbol.asyncIterator]: () => generate(plan, false) },
+    transient: { [Symbol.asyncIterator]: () => generate(plan, true) },
+  };
 }
 
-async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGenerator<Bytes> {
+async function* generate(
+  { header, tensors, byteLength }: WritePlan,
+  transient: boolean,
+): AsyncGenerator<Bytes> {
   yield header.slice(); // whoever iterates again gets the same
+  const most = transient ? viewedChunk : gatheredChunk; // the cache holds what is filled again and again
   let left = byteLength - header.length;
   let gathered = allocate(0);
   let filled = 0;
@@ -69,11 +77,11 @@ async function* generate({ header, tensors, byteLength }: WritePlan): AsyncGener
     for (let at = 0; at < data.length; ) {
       if (filled > 0 && (large || filled === gathered.length)) {
         yield gathered.subarray(0, filled);
-        gathered = allocate(0); // what was given away is not written to again
+        if (!transient) gathered = allocate(0); // what was given away is not written to again
         filled = 0;
         continue; // if anything is left: memory that was transferred meanwhile has no bytes
       }
-      if (filled === 0 && !large) gathered = allocate(Math.min(gatheredChunk, left));
+      if (gathered.length === 0 && !large) gathered = allocate(Math.min(most, left));
       const room = large ? largestChunk : gathered.length - filled;
       const piece = data.subarray(at, at + room);
       at += piece.length;

@@ -306,6 +306,16 @@ describe("chunks", () => {
       }
       expect(sameBytes(concat(...kept), concat(...copies))).toBe(true);
       expect(sameBytes(concat(...kept), encodeSafetensors(entries))).toBe(true);
+      // A sink that is done with each is given the same memory again.
+      const memory = new Set<ArrayBufferLike>();
+      copies.length = 0;
+      const write = (chunk: Uint8Array): void => {
+        memory.add(chunk.buffer);
+        copies.push(chunk.slice());
+      };
+      await writeSafetensors({ transient: true, write, close() {} }, given);
+      expect(sameBytes(concat(...copies), concat(...kept))).toBe(true);
+      expect(memory.size).toBe(4); // the header's, that of b, that of d, and one for the others
     }
   });
 
