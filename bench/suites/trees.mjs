@@ -23,7 +23,7 @@ export default (scale) => [
     prepare: async (folder) => ({ folder: join(folder, "checkpoints"), bytes: scale * 2 ** 28 }),
     contestants: ({ folder, bytes }) => ({
       tensorjar: node("checkpoint/save", { folder, bytes }),
-      copy: node("raw/copy", { bytes }),
+      copy: node("checkpoint/copy", { bytes }),
     }),
     rows: [{ part: "18", by: "copy" }],
     warmUps: 3,
