@@ -1,3 +1,4 @@
+import { type VectorHalves, vectorHalves } from "./half-vector.js";
 import { inPieces } from "./in-pieces.js";
 import { encodeSmall, formats } from "./small-float.js";
 import { decodingTable, upperWord } from "./small-table.js";
@@ -5,12 +6,31 @@ import { decodingTable, upperWord } from "./small-table.js";
 // The loops below are unrolled: measured, little more than half the time of plain ones. Bits are moved, never numbers:
 // an engine may drop the sign of a NaN that it holds as a number.
 
+/** Fewer numbers take less time one by one than what many need takes to be made: 0.5 ms, and a table 10 ms. */
+const many = 4096;
+
+let isReady = false;
+
+/** Whether numbers of `count` are converted one by one: few, and nothing is ready for many. */
+export function isFew(count: number): boolean {
+  isReady ||= count >= many;
+  return !isReady;
+}
+
+function vectorFor(count: number): VectorHalves | undefined {
+  return isFew(count) ? undefined : vectorHalves();
+}
+
 let decodeHalves: ((codes: Uint16Array, to: Int32Array) => void) | undefined;
 
 /** Float32 bits of float16 codes. */
 export function decodeFloat16(codes: Uint16Array, to: Int32Array): void {
-  decodeHalves ??= float16Decoder();
-  inPieces(codes, to, decodeHalves);
+  const vector = vectorHalves();
+  if (vector !== undefined) vector.decodeFloat16(codes, to);
+  else {
+    decodeHalves ??= float16Decoder();
+    inPieces(codes, to, decodeHalves);
+  }
 }
 
 /**
@@ -47,7 +67,9 @@ function float16Decoder(): (codes: Uint16Array, to: Int32Array) => void {
 
 /** Float32 bits of bfloat16 codes. */
 export function decodeBfloat16(codes: Uint16Array, to: Int32Array): void {
-  inPieces(codes, to, widenBfloat16);
+  const vector = vectorFor(codes.length);
+  if (vector !== undefined) vector.decodeBfloat16(codes, to);
+  else inPieces(codes, to, widenBfloat16);
 }
 
 function widenBfloat16(codes: Uint16Array, to: Int32Array): void {
@@ -75,53 +97,10 @@ function widenBfloat16(codes: Uint16Array, to: Int32Array): void {
   for (; i < count; i++) to[i] = (codes[i] as number) << 16;
 }
 
-type EncodeHalves = (bits: Int32Array, to: Uint16Array) => void;
-
-let encodeHalves: EncodeHalves | undefined;
-
 /** Float16 codes of float32 bits, to nearest even. */
 export function encodeFloat16(bits: Int32Array, to: Uint16Array): void {
-  let encode: EncodeHalves = encodeEach;
-  if (bits.length >= 4096) {
-    encodeHalves ??= nativeEncoder() ?? encodeEach; // fewer take less time than the trial does
-    encode = encodeHalves;
-  }
-  encode(bits, to);
+  (vectorFor(bits.length)?.encodeFloat16 ?? encodeEach)(bits, to);
 }
-
-/** The engine's own conversion, measured twice as fast, where it has one that rounds as we do and keeps NaNs' signs. */
-function nativeEncoder(): EncodeHalves | undefined {
-  const Halves: unknown = Reflect.get(globalThis, "Float16Array");
-  if (typeof Halves !== "function") return undefined;
-  const encode: EncodeHalves = (bits, to) => {
-    const from = new Float32Array(bits.buffer, bits.byteOffset, bits.length);
-    const into: { set(numbers: Float32Array): void } = Reflect.construct(Halves, [
-      to.buffer,
-      to.byteOffset,
-      bits.length,
-    ]);
-    into.set(from);
-  };
-  // Around every power of two: what is just below, at and above halfway between two codes, and the largest mantissa;
-  // among them are zeros, the smallest and largest numbers, infinities and NaNs.
-  const bits = Int32Array.from({ length: 512 * trials.length }, (_, i) => {
-    const trial = trials[i % trials.length] as number; // within the trials
-    return (Math.floor(i / trials.length) << 23) | trial;
-  });
-  const [own, theirs] = [new Uint16Array(bits.length), new Uint16Array(bits.length)];
-  encodeEach(bits, own);
-  try {
-    encode(bits, theirs);
-  } catch {
-    return undefined; // a stand-in that takes no memory
-  }
-  return own.every((code, i) => code === theirs[i]) ? encode : undefined;
-}
-
-/** Mantissas of float32 that tell how it is rounded to float16. */
-const trials = [
-  0, 1, 0xfff, 0x1000, 0x1001, 0x3000, 0x3fffff, 0x400000, 0x400001, 0x7fefff, 0x7ff000, 0x7fffff,
-];
 
 function encodeEach(bits: Int32Array, to: Uint16Array): void {
   for (let i = 0; i < bits.length; i++) {
@@ -138,6 +117,10 @@ function encodeEach(bits: Int32Array, to: Uint16Array): void {
 
 /** Bfloat16 codes of float32 bits, to nearest even. */
 export function encodeBfloat16(bits: Int32Array, to: Uint16Array): void {
+  (vectorFor(bits.length)?.encodeBfloat16 ?? narrowBfloat16)(bits, to);
+}
+
+function narrowBfloat16(bits: Int32Array, to: Uint16Array): void {
   const count = bits.length;
   const whole = count - (count % 8);
   let i = 0;

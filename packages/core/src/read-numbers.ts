@@ -1,15 +1,14 @@
 import { decodeFloat4 } from "./float4.js";
 import { decodeFloat8 } from "./float8.js";
 import { narrow } from "./float32.js";
-import { decodeBfloat16, decodeFloat16 } from "./half.js";
+import { decodeBfloat16, decodeFloat16, isFew } from "./half.js";
 import { bitsOf, eachBlock, readFloat64 } from "./numbers.js";
 import { isSmallFloat, type SmallFloat } from "./small-float.js";
-import { hasDecodingTable } from "./small-table.js";
 import type { Tensor } from "./tensor.js";
 
 /** Numbers from `start` on in float32. */
 export function readFloat32(tensor: Tensor, start: number, to: Float32Array): void {
-  if (isSmallFloat(tensor.dtype) && !isShort(tensor.dtype, to.length)) {
+  if (isSmallFloat(tensor.dtype) && !(tensor.dtype === "float16" && isFew(to.length))) {
     readSmall(tensor.dtype, tensor.data as Uint8Array | Uint16Array, start, bitsOf(to)); // as its dtype has it
   } else if (tensor.dtype === "float32" || tensor.dtype === "complex64") {
     bitsOf(to).set(bitsOf(tensor.data.subarray(start, start + to.length)));
@@ -19,11 +18,6 @@ export function readFloat32(tensor: Tensor, start: number, to: Float32Array): vo
       narrow(numbers, to.subarray(from, from + numbers.length));
     });
   }
-}
-
-/** Whether numbers take less time one by one than making a table of 65,536, 10 ms in a process just started. */
-function isShort(dtype: SmallFloat, count: number): boolean {
-  return dtype === "float16" && count < 4096 && !hasDecodingTable(dtype);
 }
 
 /** Small floats, all of which float32 holds exactly, from the element `start` on. */

@@ -5,11 +5,6 @@ import { decodeSmall, formats, type SmallFloat } from "./small-float.js";
 
 const tables = new Map<SmallFloat, Int32Array>();
 
-/** Whether {@link decodingTable} has this one ready. */
-export function hasDecodingTable(dtype: SmallFloat): boolean {
-  return tables.has(dtype);
-}
-
 /** The float32 bits of every code; made when first asked for. */
 export function decodingTable(dtype: SmallFloat): Int32Array {
   let table = tables.get(dtype);
