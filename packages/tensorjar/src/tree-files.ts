@@ -19,6 +19,7 @@ import {
   type LoadOptions,
   type LoadReport,
   loadTree,
+  visitTree,
 } from "@tensorjar/tree";
 import { load } from "./files.js";
 import { type Container, containerByName } from "./formats.js";
@@ -64,15 +65,35 @@ export type LoadIntoOptions = LoadOptions & ReadOptions;
 
 /**
  * Loads a file into a live tree, strictly: every path of the tree must be in the file with its shape and dtype, and
- * nothing else. Anything that does not fit is one `tree-mismatch` error that lists every problem; the tree is then as it was.
+ * nothing else; a path that the metadata records as another name of a tensor is. Anything that does not fit is one
+ * `tree-mismatch` error that lists every problem; the tree is then as it was.
  */
 export async function loadInto(
   source: FacadeSource,
   tree: unknown,
   options: LoadIntoOptions = {},
 ): Promise<LoadReport> {
-  const { tensors } = await load(source, options);
+  const { tensors, metadata } = await load(source, options);
+  addAliases(tensors, metadata, tree, options);
   return loadTree(tree, tensors, options);
+}
+
+/** Adds tensors by their other names, as `aliases: "metadata"` and torch's `save_model` record them, where the tree has those. */
+function addAliases(
+  tensors: Map<string, Tensor>,
+  metadata: ReadonlyMap<string, string>,
+  tree: unknown,
+  options: LoadIntoOptions,
+): void {
+  const { rename = (name: string) => name } = options;
+  const others = [...metadata].filter(([alias, name]) => tensors.has(name) && !tensors.has(alias));
+  if (others.length === 0) return;
+  const paths = new Set<string>();
+  visitTree(tree, { leaf: (path) => paths.add(path) }, options);
+  for (const [alias, name] of others) {
+    const tensor = tensors.get(name);
+    if (tensor !== undefined && paths.has(rename(alias))) tensors.set(alias, tensor);
+  }
 }
 
 function targetFormat(target: Target, format: Container | undefined): Container {

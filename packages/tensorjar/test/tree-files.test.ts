@@ -183,6 +183,41 @@ test("shared memory is refused unless aliases say what to do", async () => {
   expect(metadata.get("head")).toBe("embed");
 });
 
+describe("names that share memory, saved with aliases: metadata,", () => {
+  const values = (...numbers: number[]): Tensor => tensor(numbers, [2], "float32");
+  const shared = values(1, 2);
+  const file = () =>
+    saved({ embed: shared, head: shared, bias: values(5, 6) }, { aliases: "metadata" });
+
+  test("are loaded into a tree that has them all, tied or not", async () => {
+    const own = values(0, 0);
+    const tied = { embed: own, head: own, bias: values(0, 0) };
+    expect((await loadInto(await file(), tied, { assign: "copy" })).loaded).toEqual([
+      "embed",
+      "head",
+      "bias",
+    ]);
+    expect(own).toEqual(shared);
+    const loose = { embed: values(0, 0), head: values(3, 4), bias: values(0, 0) };
+    await loadInto(await file(), loose);
+    expect(loose.head).toBe(loose.embed);
+    expect(loose.head).toEqual(shared);
+    const renamed = { m: { embed: values(0, 0), head: values(0, 0), bias: values(0, 0) } };
+    await loadInto(await file(), renamed, { rename: (name) => `m.${name}` });
+    expect(renamed.m.head).toEqual(shared);
+  });
+
+  test("are no more than the tree has, and must fit it", async () => {
+    await loadInto(await file(), { embed: values(0, 0), bias: values(0, 0) });
+    const other = { embed: values(0, 0), head: tensor([0, 0, 0], [3], "float32"), bias: values(0, 0) };
+    const error = await expectError(async () => loadInto(await file(), other), {
+      code: "tree-mismatch",
+      names: ["head"],
+    });
+    expect(error.details.problems).toHaveLength(1);
+  });
+});
+
 test("a single array saves as .npy under the root", async () => {
   const root: Tensor = tensor([1, 2, 3], [3], "int16");
   const bytes = await saved(root, { format: "npy" });
