@@ -40,7 +40,7 @@ export function tensor(data: Int32Array, shape?: readonly number[]): TensorOf<"i
 export function tensor(data: Uint32Array, shape?: readonly number[]): TensorOf<"uint32">;
 export function tensor(data: BigInt64Array, shape?: readonly number[]): TensorOf<"int64">;
 export function tensor(data: BigUint64Array, shape?: readonly number[]): TensorOf<"uint64">;
-export function tensor(data: Nested, shape?: readonly number[]): Tensor;
+export function tensor(data: DataMap[DType] | Nested, shape?: readonly number[]): Tensor;
 export function tensor(data: unknown, shape?: readonly number[], dtype?: DType): Tensor {
   if (shape !== undefined && !Array.isArray(shape)) {
     throw new TensorjarError(

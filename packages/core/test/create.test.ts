@@ -1,4 +1,4 @@
-import { type DType, tensor, toNested, zeros } from "@tensorjar/core";
+import { type DType, type Tensor, tensor, toNested, zeros } from "@tensorjar/core";
 import { dataConstructor } from "@tensorjar/core/codec";
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
@@ -32,6 +32,8 @@ describe("typed arrays", () => {
     expectTypeOf(tensor(new Float32Array(1)).dtype).toEqualTypeOf<"float32">();
     expectTypeOf(tensor(new BigInt64Array(1)).data).toEqualTypeOf<BigInt64Array>();
     expectTypeOf(tensor(new Uint16Array(1), [1], "bfloat16").dtype).toEqualTypeOf<"bfloat16">();
+    const either = new Float32Array(1) as Float32Array | BigInt64Array;
+    expectTypeOf(tensor(either)).toEqualTypeOf<Tensor>();
     expectTypeOf(zeros([2]).dtype).toEqualTypeOf<"float32">();
     expect(zeros([2], "int8").data).toBeInstanceOf(Int8Array);
   });
