@@ -92,7 +92,7 @@ export const budgets = [
     now: 13_950,
     packages: everything,
   },
-  { from: "tensorjar", bytes: 36_000, now: 74_700, packages: everything },
+  { from: "tensorjar", bytes: 36_000, now: 74_900, packages: everything },
 ];
 
 /** A module that exports the `names` of `from`, or all of them. */

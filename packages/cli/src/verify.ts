@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { quote } from "@tensorjar/core/codec";
 import pc from "picocolors";
 import { isTensorjarError, TensorjarError, verifyCheckpoint } from "tensorjar";
 import { progressBar } from "./progress.js";
@@ -67,7 +68,13 @@ async function verdictOf(path: string, signal: AbortSignal): Promise<Verdict> {
     }
   } catch (error) {
     if (!isTensorjarError(error)) throw error;
-    return { ok: false, code: error.code, message: errorText(error) };
+    const message = errorText(error);
+    const start = `${quote(shownPath(path))}: `; // the line begins with it
+    return {
+      ok: false,
+      code: error.code,
+      message: message.startsWith(start) ? message.slice(start.length) : message,
+    };
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import type { ByteSource, SniffedFormat } from "@tensorjar/core";
 import { folderStore } from "#platform";
 import { isZip, openZip, sniffSource, unknownFormat } from "./formats.js";
-import { type FacadeSource, isOurs, toFacadeSource } from "./source.js";
+import { type FacadeSource, isOurs, toFacadeSource, withPath } from "./source.js";
 
 const formats: Partial<Record<SniffedFormat, CheckpointFormat>> = {
   safetensors: safetensorsCheckpoint,
@@ -36,6 +36,8 @@ export async function loadCheckpoint(
   const bytes = await toFacadeSource(source);
   try {
     return await (await formatOf(bytes)).load(bytes, options);
+  } catch (error) {
+    throw withPath(error, source);
   } finally {
     if (isOurs(source)) await bytes.close?.();
   }

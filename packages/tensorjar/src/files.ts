@@ -1,7 +1,7 @@
 import { type ReadOptions, type Tensor, type TensorFile, TensorjarError } from "@tensorjar/core";
 import { describe } from "@tensorjar/core/codec";
 import { openTensors } from "./formats.js";
-import { type FacadeSource, isOurs, sourcePath, toFacadeSource } from "./source.js";
+import { type FacadeSource, isOurs, sourcePath, toFacadeSource, withPath } from "./source.js";
 
 export interface LoadFileOptions extends ReadOptions {
   /** Only these tensors; one that the file does not have is `not-found`. */
@@ -30,7 +30,7 @@ async function openSource(given: FacadeSource, signal?: AbortSignal): Promise<Te
     return await openTensors(source, sourcePath(given));
   } catch (error) {
     if (isOurs(given)) await source.close?.().catch(() => {}); // the first error is the one to know
-    throw error;
+    throw withPath(error, given);
   }
 }
 
@@ -55,6 +55,8 @@ export async function load(
     const tensors = new Map<string, Tensor>();
     for await (const [name, tensor] of file.entries(names, reading)) tensors.set(name, tensor);
     return { format: file.format, tensors, metadata: new Map(file.metadata) };
+  } catch (error) {
+    throw withPath(error, source);
   } finally {
     if (isOurs(source)) await file.close();
   }

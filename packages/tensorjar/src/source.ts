@@ -39,6 +39,23 @@ export function sourcePath(source: unknown): string | undefined {
   return source instanceof URL ? source.href : undefined;
 }
 
+/** An error with the path or URL of its file, which of many may be the one at fault; as it is where it says that. */
+export function withPath(error: unknown, source: FacadeSource): unknown {
+  const text = sourcePath(source);
+  if (text === undefined || !isTensorjarError(error)) return error;
+  const { code, message, details, cause } = error;
+  const path = textWithoutSecrets(text);
+  const shown = quote(path);
+  if (message.includes(shown)) return error;
+  const found = details.hint === undefined ? message : message.slice(0, -details.hint.length - 2);
+  return new TensorjarError(
+    code,
+    `${shown}: ${found}`,
+    { path, ...details },
+    cause === undefined ? undefined : { cause },
+  );
+}
+
 /** Whether the byte source that `source` stands for is ours to close: one that is given itself is the caller's. */
 export function isOurs(source: FacadeSource): boolean {
   return !isByteSource(source);

@@ -94,6 +94,31 @@ test("a missing file, a folder and a damaged file say what they are", async () =
   await expectError(() => load(at("bad.safetensors")), { code: "limit-exceeded" });
 });
 
+test("an error names its file, which of many may be the one at fault", async () => {
+  await writeFile(at("cut.safetensors"), Uint8Array.of(232, 3, 0, 0, 0, 0, 0, 0, 0x7b));
+  await save(at("good.safetensors"), { weight });
+  const path = JSON.stringify(at("cut.safetensors"));
+  const found = "the header ends at byte 1008, the file at 9";
+  for (const read of [load, open, loadCheckpoint]) {
+    const reading: Promise<unknown> = read(at("cut.safetensors"));
+    const error = await expectError(() => reading, { code: "truncated" });
+    expect(error.message).toBe(`${path}: ${found}`);
+    expect(error.details).toMatchObject({ path: at("cut.safetensors"), offset: 9 });
+  }
+  const error = await expectError(() => load(at("good.safetensors"), { names: ["bias"] }), {
+    code: "not-found",
+  });
+  expect(error.message).toBe(
+    `${JSON.stringify(at("good.safetensors"))}: there is no tensor "bias": there is "weight"`,
+  );
+  // It is said once, and of bytes there is nothing to say.
+  const missing = await expectError(() => load(at("none.npz")), { code: "not-found" });
+  expect(missing.message.split("none.npz")).toHaveLength(2);
+  const bytes = await readFile(at("cut.safetensors"));
+  const nameless = await expectError(() => load(bytes), { code: "truncated" });
+  expect(nameless.message).toBe(found);
+});
+
 test("the index of a sharded model opens its shards beside it", async () => {
   const tensors = { a: zeros([1000]), b: weight, c: zeros([1000]) };
   await writeShardedSafetensors((file) => fileSink(at(file)), tensors, { maxShardBytes: 5000 });
