@@ -1,6 +1,7 @@
 import { crc32 } from "@tensorjar/core/codec";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { concat, unusualBuffers } from "../../../tooling/testing.js";
 import { crc32 as portable } from "../src/crc32.js";
 
 /** Bit by bit, as the polynomial says. */
@@ -38,9 +39,18 @@ describe.each([
     );
   });
 
-  test("takes shared memory", () => {
-    const shared = new Uint8Array(new SharedArrayBuffer(100));
-    shared.fill(7);
-    expect(sum(shared)).toBe(slow(shared));
-  });
+  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 200_001])(
+    "equals the sum bit by bit of %i bytes of any memory, alone and after others",
+    (length) => {
+      const plain = new Uint8Array(length).map((_, i) => i * 7 + (i >> 8));
+      const part = new Uint8Array(length + 8).subarray(3, 3 + length);
+      const copies = [part, ...unusualBuffers(length).map((memory) => new Uint8Array(memory))];
+      for (const copy of copies) copy.set(plain);
+      const before = Uint8Array.of(1, 2, 3);
+      for (const bytes of [plain, new Uint8Array(plain.buffer), ...copies]) {
+        expect(sum(bytes)).toBe(slow(plain));
+        expect(sum(bytes, sum(before))).toBe(slow(concat(before, plain)));
+      }
+    },
+  );
 });
