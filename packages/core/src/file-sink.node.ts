@@ -111,14 +111,10 @@ export function fileSink(
     await close(fd).catch(() => {});
   }
 
-  async function put(
-    bytes: Uint8Array,
-    position: number,
-    length: number = bytes.length,
-  ): Promise<void> {
+  async function put(bytes: Uint8Array, position: number, length: number): Promise<void> {
     const { fd } = opened();
     for (let done = 0; done < length; ) {
-      const slice = toBytes(bytes).subarray(done, done + sliceLength); // throws where it was transferred meanwhile
+      const slice = whole(bytes, length).subarray(done, done + sliceLength);
       const count = await write(fd, slice, position + done);
       checkOpen(); // it may have been aborted meanwhile
       if (count <= 0) throw withCode("ENOSPC", "a write took no bytes");
@@ -130,7 +126,7 @@ export function fileSink(
   async function pass(): Promise<void> {
     await writing;
     const { bytes, length } = gathered;
-    writing = put(bytes.subarray(0, length), size - length);
+    writing = put(bytes.subarray(0, length), size - length, length);
     writing.catch(() => {}); // thrown where it is awaited
     gathered = { bytes: other, length: 0 };
     other = bytes;
@@ -141,8 +137,7 @@ export function fileSink(
     await writing;
   }
 
-  return {
-    transient: true,
+  const sink: FileSink = {
     write: (chunk) =>
       next("could not be written", async () => {
         const bytes = toBytes(chunk);
@@ -154,7 +149,7 @@ export function fileSink(
         } else {
           if (gathered.length + length > gatheredLength) await pass();
           if (gathered.bytes.length === 0) gathered.bytes = allocate(gatheredLength);
-          gathered.bytes.set(toBytes(bytes), gathered.length);
+          gathered.bytes.set(whole(bytes, length), gathered.length);
           gathered.length += length;
         }
         size += length;
@@ -162,7 +157,8 @@ export function fileSink(
     rewrite: (offset, chunk) =>
       next("could not be written", async () => {
         const bytes = toBytes(chunk);
-        const end = offset + bytes.length;
+        const { length } = bytes;
+        const end = offset + length;
         if (!Number.isSafeInteger(offset) || offset < 0 || end > size) {
           throw new TensorjarError(
             "invalid-argument",
@@ -171,7 +167,7 @@ export function fileSink(
           );
         }
         await flush();
-        await put(bytes, offset);
+        await put(bytes, offset, length);
       }),
     close: () =>
       next("could not be saved", async () => {
@@ -194,6 +190,20 @@ export function fileSink(
       return last;
     },
   };
+  // Not enumerable: `{ ...sink, write }` may keep what it is given.
+  return Object.defineProperty(sink, "transient", { value: true });
+}
+
+/** The bytes, all of which must still be there. */
+function whole(bytes: Uint8Array, length: number): Uint8Array {
+  const now = toBytes(bytes); // throws where they were transferred meanwhile
+  if (now.length < length) {
+    throw new TensorjarError("invalid-argument", "a chunk became shorter while it was written", {
+      expected: length,
+      actual: now.length,
+    });
+  }
+  return now;
 }
 
 /** Bytes written: fewer than asked when a disk fills up, without an error. */

@@ -1,8 +1,9 @@
 import type * as Files from "node:fs";
-import { fileSink, fileSource } from "@tensorjar/core/node";
+import { type FileSink, fileSink, fileSource } from "@tensorjar/core/node";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
+import { turns } from "./deferred.js";
 import { pattern } from "./pattern.js";
 
 /** What the disk does wrong: the operation of that number fails; a write takes no more than so many bytes. */
@@ -14,6 +15,9 @@ const disk = vi.hoisted(() => ({
   longestWrite: Number.POSITIVE_INFINITY,
   writes: [] as number[],
   failed: undefined as string | undefined,
+  /** Where it is set, writes wait in it until they are called. */
+  held: undefined as (() => void)[] | undefined,
+  closed: 0,
 }));
 
 type Write = [
@@ -62,17 +66,22 @@ vi.mock("node:fs", async (original) => {
     linkSync: sync("link", real.linkSync),
     renameSync: sync("rename", real.renameSync),
     fsync: async("fsync", real.fsync),
-    close: async("close", real.close),
+    close: async("close", (...args: Parameters<typeof real.close>) => {
+      disk.closed++;
+      return real.close(...args);
+    }),
     write: async("write", (...[fd, data, at, length, position, done]: Write) => {
       disk.writes.push(length);
-      return real.write(fd, data, at, Math.min(length, disk.longestWrite), position, done);
+      const go = (): void =>
+        real.write(fd, data, at, Math.min(length, disk.longestWrite), position, done);
+      return disk.held === undefined ? go() : disk.held.push(go);
     }),
   };
 });
 
 const fs = await vi.importActual<typeof Files>("node:fs");
 const folder = temporaryFolder();
-const bytes = pattern(1_200_000);
+const bytes = pattern(2_700_000);
 
 beforeEach(() => {
   Object.assign(disk, {
@@ -83,6 +92,8 @@ beforeEach(() => {
     longestWrite: Number.POSITIVE_INFINITY,
     writes: [],
     failed: undefined,
+    held: undefined,
+    closed: 0,
   });
 });
 
@@ -148,6 +159,75 @@ describe("Node's permission model, which has neither fsync nor fchmod,", () => {
     Object.assign(disk, { only: "fchmod", failing: 1, code: "ERR_ACCESS_DENIED" });
     await save(path, { durable: false });
     expect(fs.statSync(path).size).toBe(bytes.length);
+  });
+});
+
+describe("what is written while more is gathered", () => {
+  /** A sink that writes the first of these chunks, and has gathered the last. */
+  async function busy(path: string): Promise<FileSink> {
+    const sink = fileSink(path, { durable: false });
+    for (let i = 0; i < 11; i++) await sink.write(part(i));
+    return sink;
+  }
+
+  function part(i: number): Uint8Array {
+    return bytes.subarray(i * 100_000, (i + 1) * 100_000);
+  }
+
+  test("stays as it was, whatever is gathered before the disk takes it", async () => {
+    const path = folder.path("slow");
+    const held: (() => void)[] = [];
+    disk.held = held;
+    const sink = await busy(path);
+    for (let i = 11; i < 20; i++) await sink.write(part(i));
+    expect(held.length).toBe(1);
+    disk.held = undefined;
+    held[0]?.();
+    await sink.close();
+    expect(sameBytes(new Uint8Array(fs.readFileSync(path)), bytes.subarray(0, 2_000_000))).toBe(
+      true,
+    );
+    fs.rmSync(path);
+  });
+
+  test("is over before the file is closed, whatever ends the sink", async () => {
+    const path = folder.path("busy");
+    const ends: Record<string, (sink: FileSink) => Promise<void>> = {
+      abort: (sink) => sink.abort(),
+      failure: async (sink) =>
+        void (await expectError(() => sink.rewrite(-1, bytes), { code: "invalid-argument" })),
+    };
+    for (const end of Object.values(ends)) {
+      const held: (() => void)[] = [];
+      Object.assign(disk, { held, closed: 0 });
+      const ended = end(await busy(path));
+      await turns();
+      expect(folder.list()).not.toContain("busy");
+      expect(folder.list().some((name) => name.startsWith("."))).toBe(false);
+      expect([held.length, disk.closed]).toEqual([1, 0]);
+      held[0]?.();
+      await ended;
+      expect([held.length, disk.closed]).toEqual([1, 1]);
+    }
+  });
+
+  test("fails the next call that has to wait for it, and each one after; no file is saved", async () => {
+    const path = folder.path("failed");
+    for (const call of ["write", "rewrite", "close"] as const) {
+      Object.assign(disk, { only: "write", operations: 0, failing: 1, closed: 0 });
+      const sink = await busy(path);
+      await new Promise((resolve) => setImmediate(resolve)); // nobody waits for it yet
+      const calls = {
+        write: () => sink.write(bytes.subarray(0, 300_000)),
+        rewrite: () => sink.rewrite(0, bytes.subarray(0, 1)),
+        close: () => sink.close(),
+      };
+      const error = await expectError(calls[call], { code: "io", names: ["failed", "EIO"] });
+      expect(folder.list().some((name) => /^[.]|^failed$/.test(name))).toBe(false);
+      for (const again of Object.values(calls)) await expect(again()).rejects.toBe(error);
+      await sink.abort();
+      expect(disk.closed).toBe(1);
+    }
   });
 });
 

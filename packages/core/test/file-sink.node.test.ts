@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { pathToFileURL } from "node:url";
 import { writeChunks } from "@tensorjar/core/codec";
 import { type FileSinkOptions, fileSink } from "@tensorjar/core/node";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
@@ -39,6 +40,50 @@ describe("fileSink", () => {
     }
     await sink.close();
     expect(sameBytes(read(path), bytes.subarray(0, at))).toBe(true);
+  });
+
+  test("makes the file that any calls in any order tell of, awaited or not", async () => {
+    const path = folder.path("any");
+    const edges = [0, 1, 1_000, 200_000, 262_143, 262_144, 262_145, 1 << 20, (1 << 20) + 1];
+    const call = fc.record({
+      length: fc.oneof(fc.constantFrom(...edges), fc.nat(400_000)),
+      from: fc.nat(1 << 20),
+      rewrite: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 4 }),
+      awaited: fc.boolean(),
+    });
+    const calls = fc.array(call, { minLength: 1, maxLength: 25 });
+    await fc.assert(
+      fc.asyncProperty(calls, async (made) => {
+        const sink = fileSink(path, { durable: false });
+        const model = new Uint8Array(25 * ((1 << 20) + 1));
+        let size = 0;
+        const all: Promise<void>[] = [];
+        for (const { length, from, rewrite, awaited } of made) {
+          const chunk = bytes.slice(
+            from,
+            from + (rewrite === null ? length : Math.min(length, size)),
+          );
+          const at = rewrite === null ? size : Math.floor(rewrite * (size - chunk.length));
+          model.set(chunk, at);
+          size = Math.max(size, at + chunk.length);
+          const done = rewrite === null ? sink.write(chunk) : sink.rewrite(at, chunk);
+          all.push(done);
+          if (!awaited) continue;
+          await done;
+          chunk.fill(0); // it is the caller's again
+        }
+        await Promise.all([...all, sink.close()]);
+        expect(Buffer.compare(fs.readFileSync(path), model.subarray(0, size))).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+    expect(littered()).toBe(false);
+  });
+
+  test("is done with a chunk once it is written, which a copy with another `write` may not be", () => {
+    const sink = fileSink(folder.path("unused"));
+    expect(sink.transient).toBe(true);
+    expect({ ...sink }.transient).toBeUndefined();
   });
 
   test("writes a chunk longer than one system call takes", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { writeChunks } from "@tensorjar/core/codec";
-import { fileSink } from "@tensorjar/core/node";
-import { expect, test } from "vitest";
+import { type FileSink, fileSink } from "@tensorjar/core/node";
+import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
 import { turns } from "./deferred.js";
@@ -45,3 +45,37 @@ test("a file is not saved without bytes that were transferred while it was writt
   expect(folder.list()).toEqual([]);
   expect(taken.length).toBe(9 << 20); // kept until the system is done with it
 });
+
+describe.each(["write", "rewrite"] as const)(
+  "a chunk that %s takes once the disk is ready",
+  (call) => {
+    /** Gathers until the next call has to wait for the disk: nothing here gives the system a turn. */
+    async function waiting(chunk: Uint8Array): Promise<[Promise<void>, FileSink]> {
+      const sink = fileSink(folder.path("late"));
+      for (let i = 0; i < 10; i++) await sink.write(new Uint8Array(200_000).fill(1));
+      const called = call === "write" ? sink.write(chunk) : sink.rewrite(0, chunk);
+      await turns();
+      return [called, sink];
+    }
+
+    test("must not be transferred before", async () => {
+      const chunk = new Uint8Array(200_000);
+      const [called, sink] = await waiting(chunk);
+      structuredClone(chunk, { transfer: [chunk.buffer] });
+      await expectError(() => called, misuse);
+      await expectError(() => sink.close(), misuse);
+      expect(folder.list()).toEqual([]);
+    });
+
+    test("must not become shorter before", async () => {
+      const memory: ArrayBuffer = Reflect.construct(ArrayBuffer, [200_000, { maxByteLength: 4e5 }]);
+      const chunk = new Uint8Array(memory, 0, 200_000);
+      const [called, sink] = await waiting(chunk);
+      Reflect.apply(Reflect.get(ArrayBuffer.prototype, "resize"), memory, [100_000]);
+      const shorter = { code: "invalid-argument", names: ["shorter"] } as const;
+      await expectError(() => called, shorter);
+      await expectError(() => sink.close(), shorter);
+      expect(folder.list()).toEqual([]);
+    });
+  },
+);

@@ -55,12 +55,15 @@ export async function writeSafetensors(
 
 /** The chunks of a plan. */
 export function planChunks(plan: WritePlan): Chunks {
-  const { byteLength } = plan;
-  return {
-    byteLength,
-    chunks: { [Symbol.asyncIterator]: () => generate(plan, false) },
-    transient: { [Symbol.asyncIterator]: () => generate(plan, true) },
-  };
+  const chunksFor = (transient: boolean): AsyncIterable<Bytes> => ({
+    [Symbol.asyncIterator]: () => generate(plan, transient),
+  });
+  // Not enumerable: `{ ...all, chunks }` with other chunks must not bring these along.
+  return Object.defineProperty(
+    { byteLength: plan.byteLength, chunks: chunksFor(false) },
+    "transient",
+    { value: chunksFor(true) },
+  );
 }
 
 async function* generate(

@@ -1,4 +1,5 @@
 import { type DType, type Tensor, tensor, zeros } from "@tensorjar/core";
+import { writeChunks } from "@tensorjar/core/codec";
 import { describe, expect, it } from "vitest";
 import {
   bytesOf,
@@ -317,6 +318,18 @@ describe("chunks", () => {
       expect(sameBytes(concat(...copies), concat(...kept))).toBe(true);
       expect(memory.size).toBe(4); // the header's, that of b, that of d, and one for the others
     }
+  });
+
+  it("can be replaced in a copy, also for a sink that is done with each", async () => {
+    const all = safetensorsChunks({ w: tensor([1, 2, 3]) });
+    const replaced = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+      for await (const chunk of all.chunks) yield chunk.map((byte) => byte ^ 255);
+    };
+    const file = concat(...(await collect(replaced())));
+    const kept: Uint8Array[] = [];
+    const write = (chunk: Uint8Array): void => void kept.push(chunk.slice());
+    await writeChunks({ transient: true, write, close() {} }, { ...all, chunks: replaced() });
+    expect(concat(...kept)).toEqual(file);
   });
 
   it("end in an error when a tensor has another size than its header says", async () => {
