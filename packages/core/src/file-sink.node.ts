@@ -9,7 +9,7 @@ import {
   removeTemporary,
   type TemporaryFile,
 } from "./temporary-file.node.js";
-import { allocate, toBytes } from "./tensor.js";
+import { allocate, type Bytes, toBytes } from "./tensor.js";
 
 export interface FileSinkOptions {
   /** Whether a file of that name is replaced (the default) or is `already-exists`. */
@@ -35,6 +35,8 @@ const sliceLength = 8 << 20;
  */
 const gatheredLength = 1 << 20;
 const smallLength = 256 << 10;
+/** Where the next sink to need memory gathers: of many that are open at once, as those of shards, each has one buffer. */
+let spare: Bytes | undefined;
 
 /**
  * A sink that replaces a file as a whole: bytes go to a temporary file beside it, `.tensorjar-PID-UUID.tmp`, which
@@ -65,8 +67,7 @@ export function fileSink(
   }
   let file: TemporaryFile | undefined;
   let size = 0;
-  let gathered = { bytes: allocate(0), length: 0 };
-  let other = gathered.bytes;
+  const gathered = { bytes: allocate(0), length: 0 };
   let writing: Promise<void> | undefined;
   let ended: "closed" | "aborted" | TensorjarError | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -122,14 +123,16 @@ export function fileSink(
     }
   }
 
-  /** Has what is gathered written once all before it is, and gathers in the other buffer. */
+  /** Has what is gathered written once all before it is, and gathers in other memory. */
   async function pass(): Promise<void> {
     await writing;
     const { bytes, length } = gathered;
-    writing = put(bytes.subarray(0, length), size - length, length);
+    writing = put(bytes.subarray(0, length), size - length, length).then(() => {
+      spare = bytes;
+    });
     writing.catch(() => {}); // thrown where it is awaited
-    gathered = { bytes: other, length: 0 };
-    other = bytes;
+    gathered.bytes = allocate(0);
+    gathered.length = 0;
   }
 
   async function flush(): Promise<void> {
@@ -148,7 +151,10 @@ export function fileSink(
           await put(bytes, size, length);
         } else {
           if (gathered.length + length > gatheredLength) await pass();
-          if (gathered.bytes.length === 0) gathered.bytes = allocate(gatheredLength);
+          if (gathered.bytes.length === 0) {
+            gathered.bytes = spare ?? allocate(gatheredLength);
+            spare = undefined;
+          }
           gathered.bytes.set(whole(bytes, length), gathered.length);
           gathered.length += length;
         }

@@ -14,6 +14,7 @@ const disk = vi.hoisted(() => ({
   only: undefined as string | undefined,
   longestWrite: Number.POSITIVE_INFINITY,
   writes: [] as number[],
+  memory: new Set<ArrayBufferLike>(),
   failed: undefined as string | undefined,
   /** Where it is set, writes wait in it until they are called. */
   held: undefined as (() => void)[] | undefined,
@@ -72,6 +73,7 @@ vi.mock("node:fs", async (original) => {
     }),
     write: async("write", (...[fd, data, at, length, position, done]: Write) => {
       disk.writes.push(length);
+      disk.memory.add(data.buffer);
       const go = (): void =>
         real.write(fd, data, at, Math.min(length, disk.longestWrite), position, done);
       return disk.held === undefined ? go() : disk.held.push(go);
@@ -91,6 +93,7 @@ beforeEach(() => {
     only: undefined,
     longestWrite: Number.POSITIVE_INFINITY,
     writes: [],
+    memory: new Set(),
     failed: undefined,
     held: undefined,
     closed: 0,
@@ -188,6 +191,29 @@ describe("what is written while more is gathered", () => {
       true,
     );
     fs.rmSync(path);
+  });
+
+  test("takes memory that is used again, also by the next sink, as long as nobody fills it", async () => {
+    const parts = [part(0), bytes.subarray(100_000, 500_000), part(5)];
+    const begun = async (name: string): Promise<FileSink> => {
+      const sink = fileSink(folder.path(name), { durable: false });
+      for (const chunk of parts) await sink.write(chunk);
+      return sink;
+    };
+    const names = ["one", "two", "three", "four"];
+    for (const name of names) await (await begun(name)).close();
+    disk.memory.delete(bytes.buffer); // of the chunk that is not gathered
+    expect(disk.memory.size).toBe(1);
+    const open: FileSink[] = [];
+    for (const name of names) open.push(await begun(name));
+    for (const sink of open) await sink.close();
+    disk.memory.delete(bytes.buffer);
+    expect(disk.memory.size).toBe(names.length);
+    for (const name of names) {
+      const content = new Uint8Array(fs.readFileSync(folder.path(name)));
+      expect(sameBytes(content, bytes.subarray(0, 600_000))).toBe(true);
+      fs.rmSync(folder.path(name));
+    }
   });
 
   test("is over before the file is closed, whatever ends the sink", async () => {
