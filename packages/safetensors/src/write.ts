@@ -103,7 +103,7 @@ async function* generate(
       const data = tensorBytes(tensor.source);
       checkSize(tensor, data.length);
       if (data.length > gathered.length - filled) yield* chunksOf(data);
-      else {
+      else if (data.length > 0) {
         // Without a generator for each: there may be very many.
         gathered.set(data, filled);
         filled += data.length;

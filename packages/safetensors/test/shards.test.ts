@@ -7,6 +7,7 @@ import {
   expectError,
   type RecordingSource,
   recordingSource,
+  sameBytes,
 } from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
@@ -98,6 +99,22 @@ describe("a sharded model", () => {
     const files = await write(model, { prefix: "unet" });
     expect([...files]).toEqual([["unet.safetensors", encodeSafetensors(model)]]);
     expect([...(await write({})).keys()]).toEqual(["model.safetensors"]);
+  });
+
+  it("comes in memory that is used again where a sink is done with each chunk, and in no other", async () => {
+    const small = Array.from({ length: 20 }, (_, i) => [`${i}`, bytes(i, 100_000)]);
+    const tensors: Record<string, Tensor> = Object.fromEntries(small);
+    for (const transient of [true, undefined] as const) {
+      const kept: Uint8Array[] = [];
+      const copies: Uint8Array[] = [];
+      const write = (chunk: Uint8Array): void => {
+        kept.push(chunk);
+        copies.push(chunk.slice());
+      };
+      await writeShardedSafetensors(() => ({ transient, write, close() {} }), tensors);
+      expect(sameBytes(concat(...copies), encodeSafetensors(tensors))).toBe(true);
+      expect(sameBytes(concat(...kept), concat(...copies))).toBe(!transient);
+    }
   });
 
   it("is read as one file, each shard opened once and when it is needed", async () => {
