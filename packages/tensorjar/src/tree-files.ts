@@ -9,7 +9,7 @@ import {
   TensorjarError,
   toFloat64,
 } from "@tensorjar/core";
-import { namedEntries, quote } from "@tensorjar/core/codec";
+import { namedEntries, quote, tensorBytes } from "@tensorjar/core/codec";
 import { npyChunks } from "@tensorjar/npy";
 import { npzChunks } from "@tensorjar/npz";
 import { safetensorsChunks } from "@tensorjar/safetensors";
@@ -55,10 +55,9 @@ export async function save(
   options: SaveOptions = {},
 ): Promise<void> {
   const format = targetFormat(target, options.format);
-  const { adapters, statics, only, signal, onProgress } = options;
-  const flat = await flattenTreeAsync(tree, defined({ adapters, statics, only }));
-  signal?.throwIfAborted();
-  await writeTarget(target, encoders[format](flat, options), defined({ signal, onProgress }));
+  const flat = await flattenTreeAsync(tree, options);
+  options.signal?.throwIfAborted();
+  await writeTarget(target, encoders[format](flat, options), options);
 }
 
 export type LoadIntoOptions = LoadOptions & ReadOptions;
@@ -78,22 +77,41 @@ export async function loadInto(
   return loadTree(tree, tensors, options);
 }
 
-/** Adds tensors by their other names, as `aliases: "metadata"` and torch's `save_model` record them, where the tree has those. */
+/**
+ * Gives tensors by their other names, as `aliases: "metadata"` and torch's `save_model` record them, to the paths that
+ * the file leaves empty, and takes away those that no path has: an index of shards lists them as tensors of their own.
+ */
 function addAliases(
   tensors: Map<string, Tensor>,
   metadata: ReadonlyMap<string, string>,
   tree: unknown,
   options: LoadIntoOptions,
 ): void {
-  const { rename = (name: string) => name } = options;
-  const others = [...metadata].filter(([alias, name]) => tensors.has(name) && !tensors.has(alias));
-  if (others.length === 0) return;
-  const paths = new Set<string>();
-  visitTree(tree, { leaf: (path) => paths.add(path) }, options);
-  for (const [alias, name] of others) {
+  const aliases = new Map<string, Tensor>();
+  for (const [alias, name] of metadata) {
     const tensor = tensors.get(name);
-    if (tensor !== undefined && paths.has(rename(alias))) tensors.set(alias, tensor);
+    if (alias === name || tensor === undefined) continue;
+    const own = tensors.get(alias);
+    if (own !== undefined && !isEqual(own, tensor)) continue; // what the metadata says is out of date
+    tensors.delete(alias);
+    aliases.set(alias, tensor);
   }
+  if (aliases.size === 0) return;
+  const { rename = (name: string) => name } = options;
+  const empty = new Set<string>();
+  visitTree(tree, { leaf: (path) => empty.add(path) }, options);
+  for (const name of tensors.keys()) empty.delete(rename(name));
+  for (const [alias, tensor] of aliases)
+    if (empty.delete(rename(alias))) tensors.set(alias, tensor);
+}
+
+/** Whether two tensors are the same, bit by bit. */
+function isEqual(a: Tensor, b: Tensor): boolean {
+  if (a.dtype !== b.dtype || String(a.shape) !== String(b.shape)) return false;
+  const bytes = tensorBytes(a);
+  const others = tensorBytes(b);
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] !== others[i]) return false;
+  return true;
 }
 
 function targetFormat(target: Target, format: Container | undefined): Container {
@@ -124,10 +142,7 @@ const encoders: Record<Container, (flat: Map<string, Tensor>, options: SaveOptio
     safetensorsChunks(flat, { metadata: treeMetadata(flat, metadata, root), aliases }),
   npz: (flat, options) => {
     refuseMetadata("an .npz", options);
-    const chunks: AsyncIterable<Bytes> = npzChunks(
-      flat,
-      defined({ compression: options.compression }),
-    );
+    const chunks: AsyncIterable<Bytes> = npzChunks(flat, options);
     return { byteLength: Number.NaN, chunks };
   },
   npy: (flat, options) => {
@@ -197,11 +212,4 @@ export function plainDecimal(value: number): string {
   return point >= digits.length
     ? sign + digits + "0".repeat(point - digits.length)
     : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
-}
-
-/** `options` without the keys whose value is undefined. */
-function defined<T extends object>(options: { [K in keyof T]: T[K] | undefined }): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as Partial<T>; // only undefined was taken out
 }

@@ -130,6 +130,20 @@ test("the index of a sharded model opens its shards beside it", async () => {
   await expectError(() => load(at("model.safetensors.index.json")), { code: "not-found" });
 });
 
+test("names that share memory are one tensor again when shards are loaded, and no more than the tree has", async () => {
+  await writeShardedSafetensors(
+    (file) => fileSink(at(file)),
+    { bias: zeros([3]), embed: weight, head: weight },
+    { aliases: "metadata", maxShardBytes: weight.data.byteLength },
+  );
+  const index = at("model.safetensors.index.json");
+  const tree = { bias: zeros([3]), embed: zeros([3]), head: zeros([3]) };
+  await loadInto(index, tree);
+  expect(tree.head).toBe(tree.embed);
+  const { unexpected } = await loadInto(index, { bias: zeros([3]), embed: zeros([3]) });
+  expect(unexpected).toEqual([]);
+});
+
 test("shards lie beside their index, whatever the folder is called and however it is named", async () => {
   const before = process.cwd();
   process.chdir(folder);

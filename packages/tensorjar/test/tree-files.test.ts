@@ -209,12 +209,56 @@ describe("names that share memory, saved with aliases: metadata,", () => {
 
   test("are no more than the tree has, and must fit it", async () => {
     await loadInto(await file(), { embed: values(0, 0), bias: values(0, 0) });
-    const other = { embed: values(0, 0), head: tensor([0, 0, 0], [3], "float32"), bias: values(0, 0) };
+    const other = {
+      embed: values(0, 0),
+      head: tensor([0, 0, 0], [3], "float32"),
+      bias: values(0, 0),
+    };
     const error = await expectError(async () => loadInto(await file(), other), {
       code: "tree-mismatch",
       names: ["head"],
     });
     expect(error.details.problems).toHaveLength(1);
+  });
+
+  test("leave a path to the tensor or the first name that is renamed to it", async () => {
+    for (const path of ["embed", "head"]) {
+      const tree = { [path]: values(0, 0), bias: values(0, 0) };
+      const rename = (name: string) => (name === "bias" ? name : path);
+      expect((await loadInto(await file(), tree, { rename })).loaded).toEqual([path, "bias"]);
+      expect(tree[path]).toEqual(shared);
+    }
+    const three = await saved({ a: shared, b: shared, c: shared }, { aliases: "metadata" });
+    const tree = { a: values(0, 0), other: values(0, 0) };
+    await loadInto(three, tree, { rename: (name) => (name === "a" ? name : "other") });
+    expect(tree.other).toBe(tree.a);
+  });
+
+  test("are the tensor's also where the file has it again, unless it is another by now", async () => {
+    const metadata = { head: "embed" };
+    const twice = await saved({ embed: shared, head: values(1, 2) }, { metadata });
+    const both = { embed: values(0, 0), head: values(0, 0) };
+    await loadInto(twice, both);
+    expect(both.head).toBe(both.embed);
+    expect((await loadInto(twice, { embed: values(0, 0) })).unexpected).toEqual([]);
+    const circle = { head: "embed", embed: "head" };
+    const round = await saved({ embed: shared, head: values(1, 2) }, { metadata: circle });
+    await loadInto(round, both);
+    await expectError(() => loadInto(round, {}), { code: "tree-mismatch" });
+    for (const head of [
+      values(1, 3),
+      tensor([1, 2], [1, 2], "float32"),
+      tensor([1, 2], [2], "int32"),
+    ]) {
+      const changed = await saved({ embed: shared, head }, { metadata });
+      const tree = { embed: values(0, 0), head: zeros(head.shape, head.dtype) };
+      await loadInto(changed, tree);
+      expect(tree).toEqual({ embed: shared, head });
+      await expectError(() => loadInto(changed, { embed: values(0, 0) }), {
+        code: "tree-mismatch",
+        names: ["head"],
+      });
+    }
   });
 });
 
