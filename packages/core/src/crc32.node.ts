@@ -13,7 +13,7 @@ export const crc32: (bytes: Uint8Array, seed?: number) => number =
   native === undefined
     ? portable
     : (bytes, seed = 0) => {
-        if (bytes.length === 0) return seed; // zlib starts again where no bytes have no address: seen on Node 20
+        if (bytes.length === 0) return seed; // zlib starts again where no bytes have no address: Node 20 and 22
         if (bytes.length <= piece) return native(bytes, seed);
         near ??= new Uint8Array(piece);
         let crc = seed;
