@@ -33,14 +33,20 @@ export function tensor(data: Float16, shape?: readonly number[]): TensorOf<"floa
 export function tensor(data: Float32Array, shape?: readonly number[]): TensorOf<"float32">;
 export function tensor(data: Float64Array, shape?: readonly number[]): TensorOf<"float64">;
 export function tensor(data: Int8Array, shape?: readonly number[]): TensorOf<"int8">;
-export function tensor(data: Uint8Array, shape?: readonly number[]): TensorOf<"uint8">;
+export function tensor(
+  data: Uint8Array | Uint8ClampedArray,
+  shape?: readonly number[],
+): TensorOf<"uint8">;
 export function tensor(data: Int16Array, shape?: readonly number[]): TensorOf<"int16">;
 export function tensor(data: Uint16Array, shape?: readonly number[]): TensorOf<"uint16">;
 export function tensor(data: Int32Array, shape?: readonly number[]): TensorOf<"int32">;
 export function tensor(data: Uint32Array, shape?: readonly number[]): TensorOf<"uint32">;
 export function tensor(data: BigInt64Array, shape?: readonly number[]): TensorOf<"int64">;
 export function tensor(data: BigUint64Array, shape?: readonly number[]): TensorOf<"uint64">;
-export function tensor(data: DataMap[DType] | Nested, shape?: readonly number[]): Tensor;
+export function tensor(
+  data: DataMap[DType] | Float16 | Uint8ClampedArray | Nested,
+  shape?: readonly number[],
+): Tensor;
 export function tensor(data: unknown, shape?: readonly number[], dtype?: DType): Tensor {
   if (shape !== undefined && !Array.isArray(shape)) {
     throw new TensorjarError(

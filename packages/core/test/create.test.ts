@@ -34,6 +34,9 @@ describe("typed arrays", () => {
     expectTypeOf(tensor(new Uint16Array(1), [1], "bfloat16").dtype).toEqualTypeOf<"bfloat16">();
     const either = new Float32Array(1) as Float32Array | BigInt64Array;
     expectTypeOf(tensor(either)).toEqualTypeOf<Tensor>();
+    const bytes = new Uint8ClampedArray(1);
+    expectTypeOf(tensor(bytes).dtype).toEqualTypeOf<"uint8">();
+    expectTypeOf(tensor(bytes as typeof bytes | Float32Array)).toEqualTypeOf<Tensor>();
     expectTypeOf(zeros([2]).dtype).toEqualTypeOf<"float32">();
     expect(zeros([2], "int8").data).toBeInstanceOf(Int8Array);
   });
