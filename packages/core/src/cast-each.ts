@@ -1,7 +1,7 @@
 import { checkNumbers } from "./convert.js";
 import { byteLength, type DType, dtypeInfo, shapeText } from "./dtype.js";
 import { TensorjarError } from "./error.js";
-import { eachBlock, numberCount, readFloat64, storeFloat64 } from "./numbers.js";
+import { bitsOf, eachBlock, numberCount, readFloat64, storeFloat64 } from "./numbers.js";
 import { allocate, type Tensor, type TensorOf, tensorBytes, tensorFromBytes } from "./tensor.js";
 
 /**
@@ -52,7 +52,8 @@ export function storeFloats(from: Tensor, made: Tensor): void {
     let parts = numbers;
     if (step === 2) {
       parts = new Float64Array(2 * numbers.length);
-      for (let i = 0; i < numbers.length; i++) parts[2 * i] = numbers[i] as number; // within the length
+      const [words, into] = [bitsOf(numbers), bitsOf(parts)]; // a NaN that is moved as a number may lose its sign
+      for (let i = 0; i < words.length; i++) into[2 * i - (i & 1)] = words[i] as number; // within the length
     }
     storeFloat64(made, step * start, parts);
   });

@@ -2,6 +2,7 @@ import {
   cast,
   type DType,
   dtypeInfo,
+  type Tensor,
   type TensorOf,
   tensor,
   toFloat32,
@@ -374,6 +375,21 @@ test("to and from bool: whether it is not zero, and 0 or 1", () => {
       [0, 0],
     ],
   ]);
+});
+
+test("a NaN keeps its sign when it becomes complex", () => {
+  const single = new Float32Array(Uint32Array.of(0xffc00000, 0x7fc00000).buffer);
+  const given: Tensor[] = [
+    tensor(single),
+    tensor(Uint16Array.of(0xfe00, 0x7e00), [2], "float16"),
+    tensor(Uint16Array.of(0xffc0, 0x7fc0), [2], "bfloat16"),
+  ];
+  for (const numbers of given) {
+    const { data } = cast(numbers, "complex64");
+    expect([...new Uint32Array(data.buffer)]).toEqual([0xffc00000, 0, 0x7fc00000, 0]);
+    const double = new Uint32Array(cast(numbers, "complex128").data.buffer);
+    expect([...double]).toEqual([0, 0xfff80000, 0, 0, 0, 0x7ff80000, 0, 0]);
+  }
 });
 
 test("real numbers become complex, complex ones never real", async () => {
