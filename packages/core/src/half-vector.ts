@@ -1,7 +1,7 @@
 import { halfWasm } from "./half-wasm.js";
 
-/** Numbers converted at a call: codes and words stay within the processor's first cache. */
-const block = 4096;
+/** Numbers converted at a call: as many as the module has room for. */
+const block = 8192;
 
 /** Where `half.wat` has the codes. */
 const codesStart = 32768;
