@@ -67,6 +67,16 @@ test("inspect lists every tensor with its dtype, shape and bytes, and the metada
   expect(text()).toContain("author: me\\u{1b}[31m");
 });
 
+test("what is wrong with a file is told with its path, and that once", async () => {
+  await save(at("a.safetensors"), model());
+  await writeFile(at("b.safetensors"), Uint8Array.of(232, 3, 0, 0, 0, 0, 0, 0, 0x7b));
+  const found = "the header ends at byte 1008, the file at 9";
+  expect(await run(["diff", at("a.safetensors"), at("b.safetensors")])).toBe(1);
+  expect(err.join("\n")).toContain(`${JSON.stringify(at("b.safetensors"))}: ${found}`);
+  expect(await run(["verify", at("b.safetensors")])).toBe(1);
+  expect(text()).toBe(`bad   ${at("b.safetensors")}  truncated: ${found}`);
+});
+
 test("inspect --stats reads the numbers, exactly for 64-bit integers", async () => {
   await save(at("a.safetensors"), model());
   expect(await run(["inspect", at("a.safetensors"), "--stats", "--json"])).toBe(0);

@@ -50,30 +50,33 @@ function conversions(module: Module): VectorHalves {
   const { buffer } = module.memory;
   const words = new Int32Array(buffer, 0, block);
   const codes = new Uint16Array(buffer, codesStart, block);
-  const decode =
-    (convert: (count: number) => void): Decode =>
-    (from, to) => {
-      for (let at = 0; at < from.length; at += block) {
-        const part = from.subarray(at, at + block);
-        codes.set(part);
-        convert(part.length);
-        to.set(part.length === block ? words : words.subarray(0, part.length), at);
-      }
-    };
-  const encode =
-    (convert: (count: number) => void): Encode =>
-    (from, to) => {
-      for (let at = 0; at < from.length; at += block) {
-        const part = from.subarray(at, at + block);
-        words.set(part);
-        convert(part.length);
-        to.set(part.length === block ? codes : codes.subarray(0, part.length), at);
-      }
-    };
+  const decode = through<Uint16Array, Int32Array>(codes, words);
+  const encode = through<Int32Array, Uint16Array>(words, codes);
   return {
     decodeFloat16: decode(module.decodeFloat16),
     decodeBfloat16: decode(module.decodeBfloat16),
     encodeFloat16: encode(module.encodeFloat16),
     encodeBfloat16: encode(module.encodeBfloat16),
+  };
+}
+
+interface Elements<T> {
+  readonly length: number;
+  subarray(start: number, end: number): T;
+  set(from: T, at?: number): void;
+}
+
+/** Makes conversions of any number of elements out of those of what lies in `input` to `output`. */
+function through<From extends Elements<From>, To extends Elements<To>>(
+  input: From,
+  output: To,
+): (convert: (count: number) => void) => (from: From, to: To) => void {
+  return (convert) => (from, to) => {
+    for (let at = 0; at < from.length; at += block) {
+      const part = from.subarray(at, at + block);
+      input.set(part);
+      convert(part.length);
+      to.set(part.length === block ? output : output.subarray(0, part.length), at);
+    }
   };
 }

@@ -79,7 +79,7 @@ describe.each<Half>(["float16", "bfloat16"])(
       expect(firstDifference(encode(core, numbers, dtype), few.codes)).toBe(-1);
       expect(firstDifference(bits(decode(core, codes, dtype)), few.bits)).toBe(-1);
       expect(counted.made).toBe(engine === counted ? 1 : 0);
-      // Then few, too: of every length up to two calls' blocks and a bit, from every place in a vector.
+      // Then few, too, of every length and from every place in a vector; and about a block of a call.
       for (let length = 0; length < 40; length++) {
         const part = codes.subarray(1000 + length, 1000 + 2 * length);
         const from = few.bits.subarray(1000 + length, 1000 + 2 * length);
