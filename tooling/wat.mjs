@@ -1,21 +1,28 @@
-// node tooling/wat.mjs: assembles packages/core/src/half.wat into half-wasm.ts beside it.
-import { readFileSync, writeFileSync } from "node:fs";
+// node tooling/wat.mjs: assembles each NAME.wat of packages/core/src into NAME-wasm.ts beside it.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import wabt from "wabt";
 
-const source = fileURLToPath(new URL("../packages/core/src/half.wat", import.meta.url));
-export const target = fileURLToPath(new URL("../packages/core/src/half-wasm.ts", import.meta.url));
+const folder = new URL("../packages/core/src/", import.meta.url);
 
-/** The text of the module that holds what the source is assembled to. */
+/** File → the text of the module that holds what its source is assembled to. */
 export async function assembled() {
   const { parseWat } = await wabt();
-  const parsed = parseWat("half.wat", readFileSync(source, "utf8"));
-  const { buffer } = parsed.toBinary({});
-  const text = Buffer.from(buffer).toString("base64");
-  return `/** What \`half.wat\` is assembled to, in base64; \`node tooling/wat.mjs\` makes it anew. */
-export const halfWasm =
+  const names = readdirSync(folder).filter((name) => name.endsWith(".wat"));
+  return new Map(
+    names.map((file) => {
+      const name = file.slice(0, -".wat".length);
+      const parsed = parseWat(file, readFileSync(new URL(file, folder), "utf8"));
+      const text = Buffer.from(parsed.toBinary({}).buffer).toString("base64");
+      const module = `/** What \`${file}\` is assembled to, in base64; \`node tooling/wat.mjs\` makes it anew. */
+export const ${name}Wasm =
   "${text}";
 `;
+      return [new URL(`${name}-wasm.ts`, folder), module];
+    }),
+  );
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(target, await assembled());
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [file, module] of await assembled()) writeFileSync(file, module);
+}

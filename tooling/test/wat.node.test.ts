@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { assembled, target } from "../wat.mjs";
+import { assembled } from "../wat.mjs";
 
-test("half-wasm.ts is what half.wat is assembled to", async () => {
-  expect(readFileSync(target, "utf8")).toBe(await assembled());
+test("what the .wat files are assembled to is what the packages hold", async () => {
+  const modules = await assembled();
+  expect(modules.size).toBe(2);
+  for (const [file, text] of modules) expect(readFileSync(file, "utf8")).toBe(text);
 });

@@ -1,4 +1,5 @@
 import { halfWasm } from "./half-wasm.js";
+import { wasmExports } from "./wasm.js";
 
 /** Numbers converted at a call: as many as the module has room for. */
 const block = 8192;
@@ -37,11 +38,7 @@ export function vectorHalves(): VectorHalves | undefined {
   if (tried) return made;
   tried = true;
   try {
-    const bytes = Uint8Array.from(atob(halfWasm), (char) => char.charCodeAt(0));
-    const { exports }: { exports: unknown } = new WebAssembly.Instance(
-      new WebAssembly.Module(bytes),
-    );
-    made = conversions(exports as Module); // as the interface says
+    made = conversions(wasmExports(halfWasm) as Module); // as the interface says
   } catch {}
   return made;
 }

@@ -1,8 +1,9 @@
 import { crc32 } from "@tensorjar/core/codec";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { concat, unusualBuffers } from "../../../tooling/testing.js";
 import { crc32 as portable } from "../src/crc32.js";
+import { vectorCrc32 } from "../src/crc32-vector.js";
 
 /** Bit by bit, as the polynomial says. */
 function slow(bytes: Uint8Array): number {
@@ -17,6 +18,7 @@ function slow(bytes: Uint8Array): number {
 describe.each([
   ["of this runtime", crc32],
   ["in plain JavaScript", portable],
+  ["by vectors", vectorCrc32(portable)],
 ])("crc32 %s", (_, sum) => {
   test("gives the published check values", () => {
     const ascii = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -39,7 +41,7 @@ describe.each([
     );
   });
 
-  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 200_001])(
+  test.each([0, 1, 32_767, 32_768, 32_769, 34_111, 34_175, 53_952, 53_953, 65_537, 200_001])(
     "equals the sum bit by bit of %i bytes of any memory, alone and after others",
     (length) => {
       const plain = new Uint8Array(length).map((_, i) => i * 7 + (i >> 8));
@@ -53,4 +55,22 @@ describe.each([
       }
     },
   );
+});
+
+test("crc32 by vectors is the plain one where WebAssembly is forbidden, and asks for it once", () => {
+  const asked = vi.fn(() => {
+    throw new Error("forbidden by the page");
+  });
+  vi.stubGlobal("WebAssembly", { Module: asked });
+  try {
+    const plain = vi.fn(portable);
+    const sum = vectorCrc32(plain);
+    const bytes = new Uint8Array(40_000).fill(7);
+    expect(sum(bytes, 5)).toBe(portable(bytes, 5));
+    expect(sum(bytes, 5)).toBe(portable(bytes, 5));
+    expect(plain).toHaveBeenCalledTimes(2);
+    expect(asked).toHaveBeenCalledTimes(1);
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
