@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { abortable } from "./abort.js";
 import { isTensorjarError, quote, TensorjarError } from "./error.js";
 import { fileError, toPath } from "./file-error.node.js";
-import { type ByteSource, checkRange } from "./source.js";
+import { type ByteSource, checkRange, lengthOf } from "./source.js";
 import { allocate } from "./tensor.js";
 
 /** A long read is split into positioned reads of about this many bytes, several at once: measured, the fastest way to load. */
@@ -29,7 +29,7 @@ export async function fileSource(path: string | URL): Promise<ByteSource> {
     // Asked before opening, because opening a pipe waits for its other end.
     checkRegular(await stat(name), name);
     handle = await open(name, "r");
-    const opened = await handle.stat({ bigint: true });
+    const opened = fstatSync(handle.fd, { bigint: true }); // at once, as when it is read
     checkRegular(opened, name);
     return openSource(handle, opened, name);
   } catch (cause) {
@@ -68,18 +68,20 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
     });
   }
 
+  function ended(offset: number): TensorjarError {
+    checkUnchanged();
+    return new TensorjarError("truncated", `${quote(path)} ended at byte ${offset}`, {
+      path,
+      offset,
+      expected: size,
+      actual: offset,
+    });
+  }
+
   async function readPiece(target: Uint8Array, offset: number): Promise<void> {
     for (let done = 0; done < target.length; ) {
       const { bytesRead } = await handle.read(target, done, target.length - done, offset + done);
-      if (bytesRead <= 0) {
-        checkUnchanged();
-        throw new TensorjarError("truncated", `${quote(path)} ended at byte ${offset + done}`, {
-          path,
-          offset: offset + done,
-          expected: size,
-          actual: offset + done,
-        });
-      }
+      if (bytesRead <= 0) throw ended(offset + done);
       done += bytesRead;
     }
   }
@@ -102,12 +104,43 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
     };
     const workers = Math.min(piecesAtOnce, pieces);
     await Promise.all(Array.from({ length: workers }, work));
-    try {
-      if (failure !== undefined) throw failure.cause;
-      if (!signal?.aborted) checkUnchanged();
-    } catch (cause) {
-      throw isTensorjarError(cause) ? cause : fileError(cause, path, "could not be read");
+    if (failure !== undefined) throw failure.cause;
+  }
+
+  async function readInto(parts: readonly Uint8Array[], offset: number): Promise<void> {
+    let at = offset;
+    for (let rest = parts; rest.length > 0; ) {
+      const { bytesRead } = await handle.readv(rest, at);
+      if (bytesRead <= 0) throw ended(at);
+      at += bytesRead;
+      rest = after(rest, bytesRead);
     }
+  }
+
+  /** Waits for a read that was checked, and for nothing once `signal` is aborted. */
+  async function finish(
+    length: number,
+    read: () => Promise<void>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    if (closing !== undefined) {
+      throw new TensorjarError("invalid-argument", `${quote(path)} was closed before this read`, {
+        path,
+      });
+    }
+    if (length === 0) return;
+    const reading = (async () => {
+      try {
+        await read();
+        if (!signal?.aborted) checkUnchanged();
+      } catch (cause) {
+        throw isTensorjarError(cause) ? cause : fileError(cause, path, "could not be read");
+      }
+    })();
+    running.add(reading);
+    const done = (): boolean => running.delete(reading);
+    reading.then(done, done);
+    await abortable(reading, signal);
   }
 
   return {
@@ -115,19 +148,16 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
     async read(offset, length, { into, signal } = {}) {
       signal?.throwIfAborted();
       checkRange(size, offset, length, into);
-      if (closing !== undefined) {
-        throw new TensorjarError("invalid-argument", `${quote(path)} was closed before this read`, {
-          path,
-        });
-      }
       const target = into === undefined ? allocate(length) : into.subarray(0, length);
-      if (length === 0) return target;
-      const reading = readAll(target, offset, signal);
-      running.add(reading);
-      const ended = (): boolean => running.delete(reading);
-      reading.then(ended, ended);
-      await abortable(reading, signal);
+      await finish(length, async () => readAll(target, offset, signal), signal);
       return target;
+    },
+    async readParts(offset, parts, { signal } = {}) {
+      signal?.throwIfAborted();
+      const filled = parts.filter(({ length }) => length > 0); // of nothing, the system reads nothing
+      const length = lengthOf(filled);
+      checkRange(size, offset, length);
+      await finish(length, async () => readInto(filled, offset), signal);
     },
     close() {
       // Not before the last read has ended: the number of a closed file may soon stand for another one.
@@ -139,4 +169,16 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       return closing;
     },
   };
+}
+
+/** What remains of several arrays when the first `length` bytes of them are there. */
+function after(parts: readonly Uint8Array[], length: number): readonly Uint8Array[] {
+  let first = 0;
+  let done = length;
+  for (let part = parts[0]; part !== undefined && done >= part.length; part = parts[first]) {
+    done -= part.length;
+    first++;
+  }
+  const [cut, ...others] = parts.slice(first);
+  return cut === undefined ? [] : [cut.subarray(done), ...others];
 }

@@ -19,6 +19,12 @@ export interface ByteSource {
    * `io` or `http`; never short.
    */
   read(offset: number, length: number, options?: SourceReadOptions): Promise<Uint8Array>;
+  /** Fills each of `parts` with the bytes that follow those of the one before, the first from `offset`: all at once. */
+  readParts?(
+    offset: number,
+    parts: readonly Uint8Array[],
+    options?: { signal?: AbortSignal },
+  ): Promise<void>;
   close?(): Promise<void>;
 }
 
@@ -67,10 +73,45 @@ function strictSource(source: ByteSource): ByteSource {
       }
       return placed(bytes, into);
     },
+    ...(source.readParts && {
+      async readParts(offset, parts, options = {}) {
+        options.signal?.throwIfAborted();
+        checkRange(size, offset, lengthOf(parts));
+        await abortable(
+          source.readParts?.(offset, parts, options) ?? Promise.resolve(),
+          options.signal,
+        );
+      },
+    }),
     async close() {
       await source.close?.();
     },
   };
+}
+
+/** Bytes of several arrays. */
+export function lengthOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Fills `parts` one after another from `offset` of a source, with one read. */
+export async function readParts(
+  source: ByteSource,
+  offset: number,
+  parts: readonly Uint8Array[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const options = signal && { signal };
+  const [into] = parts;
+  if (parts.length > 1 && source.readParts) return source.readParts(offset, parts, options);
+  const only = parts.length === 1 && into && { into };
+  const bytes = await source.read(offset, lengthOf(parts), { ...options, ...only });
+  if (only) return;
+  let done = 0;
+  for (const part of parts) {
+    part.set(bytes.subarray(done, done + part.length));
+    done += part.length;
+  }
 }
 
 /** Bytes that were read, in `into` where that is given and they are not there yet. */

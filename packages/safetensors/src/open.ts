@@ -6,7 +6,7 @@ import type {
   TensorFile,
   TensorInfo,
 } from "@tensorjar/core";
-import { allocate, inOrder, tensorFromBytes } from "@tensorjar/core/codec";
+import { allocate, inOrder, readParts, tensorFromBytes } from "@tensorjar/core/codec";
 import type { SafetensorsHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { byPlace } from "./layout.js";
@@ -14,9 +14,9 @@ import { lookUp, nameSet } from "./names.js";
 import { openHeader, type SafetensorsOpenOptions } from "./open-header.js";
 import { type Selection, sliceByteRanges } from "./slice.js";
 
-/** Tensors below this size are read together with their neighbours, `mergedRead` bytes at most. */
-const smallTensor = 256 << 10;
+/** Neighbours are read together up to this many bytes; those of this size are read alone where that takes a copy. */
 const mergedRead = 4 << 20;
+const smallTensor = 256 << 10;
 const chunkSize = 8 << 20;
 
 /**
@@ -75,30 +75,33 @@ function fileOf(
     return source.read(dataOffset + begin, end - begin, options);
   };
 
-  async function* entries(
+  /** Tensors as they are read together: to be given away one by one, each at its turn. */
+  async function* readGroups(
     names?: Iterable<string>,
     { signal, onProgress, concurrency }: ReadOptions = {},
-  ): AsyncGenerator<[string, Tensor]> {
+  ): AsyncGenerator<Iterable<[string, Tensor]>> {
     signal?.throwIfAborted();
     const wanted = select(names);
     const total = sizeOf(wanted);
     let loaded = 0;
-    const tasks = groups(wanted).map((members) => {
-      const begin = members[0]?.[1].begin ?? 0; // no group is empty
+    const together = source.readParts ? mergedRead : smallTensor;
+    const tasks = groups(wanted, together).map((members) => {
       const bytes = sizeOf(members);
-      const one = members.length === 1;
       return {
         bytes,
         run: async (): Promise<[string, Tensor][]> => {
-          const data = await read(begin, begin + bytes, signal, one ? allocate(bytes) : undefined);
-          return members.map(([name, { dtype, shape, ...at }]) => {
-            const part = data.subarray(at.begin - begin, at.end - begin);
-            return [name, tensorFromBytes(dtype, [...shape], part, !one) as Tensor]; // its data is what its dtype says
+          signal?.throwIfAborted();
+          const parts = members.map(([, { begin, end }]) => allocate(end - begin));
+          const start = members[0]?.[1].begin ?? 0; // no group is empty
+          if (bytes > 0) await readParts(source, dataOffset + start, parts, signal);
+          return members.map(([name, { dtype, shape }], i) => {
+            const data = parts[i] as Uint8Array; // one for each member
+            return [name, tensorFromBytes(dtype, [...shape], data) as Tensor]; // its data is what its dtype says
           });
         },
       };
     });
-    for await (const group of inOrder(tasks, concurrency)) {
+    function* inTurn(group: readonly [string, Tensor][]): Generator<[string, Tensor]> {
       for (const entry of group) {
         signal?.throwIfAborted(); // what was read together is not given away after
         loaded += entry[1].data.byteLength;
@@ -106,11 +109,21 @@ function fileOf(
         yield entry;
       }
     }
+    for await (const group of inOrder(tasks, concurrency)) yield inTurn(group);
+  }
+
+  async function* entries(
+    names?: Iterable<string>,
+    options?: ReadOptions,
+  ): AsyncGenerator<[string, Tensor]> {
+    for await (const group of readGroups(names, options)) yield* group;
   }
 
   const getAll: SafetensorsFile["getAll"] = async (names, options) => {
     const all = new Map<string, Tensor>();
-    for await (const [name, tensor] of entries(names, options)) all.set(name, tensor);
+    for await (const group of readGroups(names, options)) {
+      for (const [name, tensor] of group) all.set(name, tensor);
+    }
     return all;
   };
 
@@ -164,15 +177,15 @@ function fileOf(
 
 type Member = [name: string, info: SafetensorsInfo];
 
-/** What one read brings: small tensors that lie next to one another together, larger ones alone. */
-function groups(members: readonly Member[]): Member[][] {
+/** What one read brings: neighbours below `limit` together, larger tensors alone. */
+function groups(members: readonly Member[], limit: number): Member[][] {
   const all: Member[][] = [];
   let group: Member[] = [];
   let start = 0;
   let reach = Number.NaN; // where a neighbour would begin, if it may join
   for (const member of members) {
     const [, { begin, end }] = member;
-    const small = end - begin < smallTensor;
+    const small = end - begin < limit;
     if (!small || begin !== reach || end - start > mergedRead) {
       group = [];
       all.push(group);
