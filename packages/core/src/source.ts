@@ -94,6 +94,9 @@ export function lengthOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
 }
 
+/** Parts of fewer bytes on average are cheaper to copy out of what one read brings. */
+const copied = 16 << 10;
+
 /** Fills `parts` one after another from `offset` of a source, with one read. */
 export async function readParts(
   source: ByteSource,
@@ -102,10 +105,12 @@ export async function readParts(
   signal?: AbortSignal,
 ): Promise<void> {
   const options = signal && { signal };
+  const length = lengthOf(parts);
   const [into] = parts;
-  if (parts.length > 1 && source.readParts) return source.readParts(offset, parts, options);
   const only = parts.length === 1 && into && { into };
-  const bytes = await source.read(offset, lengthOf(parts), { ...options, ...only });
+  if (!only && source.readParts && length >= parts.length * copied)
+    return source.readParts(offset, parts, options);
+  const bytes = await source.read(offset, length, { ...options, ...only });
   if (only) return;
   let done = 0;
   for (const part of parts) {

@@ -14,9 +14,13 @@ import { lookUp, nameSet } from "./names.js";
 import { openHeader, type SafetensorsOpenOptions } from "./open-header.js";
 import { type Selection, sliceByteRanges } from "./slice.js";
 
-/** Neighbours are read together up to this many bytes; those of this size are read alone where that takes a copy. */
-const mergedRead = 4 << 20;
-const smallTensor = 256 << 10;
+/** Tensors of fewer bytes than `below` are read together with their neighbours, about `most` bytes at once. */
+interface Merging {
+  readonly below: number;
+  readonly most: number;
+}
+const byCopy: Merging = { below: 256 << 10, most: 4 << 20 };
+const inParts: Merging = { below: 1 << 20, most: 1 << 20 };
 const chunkSize = 8 << 20;
 
 /**
@@ -75,23 +79,28 @@ function fileOf(
     return source.read(dataOffset + begin, end - begin, options);
   };
 
-  /** Tensors as they are read together: to be given away one by one, each at its turn. */
+  /**
+   * Tensors as they are read together: to be given away one by one, each at its turn. `atOnce` makes the memory of all
+   * before the first read: a process that gets memory holds up its threads that read into other memory.
+   */
   async function* readGroups(
-    names?: Iterable<string>,
+    names: Iterable<string> | undefined,
     { signal, onProgress, concurrency }: ReadOptions = {},
+    atOnce = false,
   ): AsyncGenerator<Iterable<[string, Tensor]>> {
     signal?.throwIfAborted();
     const wanted = select(names);
     const total = sizeOf(wanted);
     let loaded = 0;
-    const together = source.readParts ? mergedRead : smallTensor;
-    const tasks = groups(wanted, together).map((members) => {
+    const tasks = groups(wanted, source.readParts ? inParts : byCopy).map((members) => {
       const bytes = sizeOf(members);
+      const memory = (): Uint8Array[] => members.map(([, { begin, end }]) => allocate(end - begin));
+      const made = atOnce ? memory() : undefined;
       return {
         bytes,
         run: async (): Promise<[string, Tensor][]> => {
           signal?.throwIfAborted();
-          const parts = members.map(([, { begin, end }]) => allocate(end - begin));
+          const parts = made ?? memory();
           const start = members[0]?.[1].begin ?? 0; // no group is empty
           if (bytes > 0) await readParts(source, dataOffset + start, parts, signal);
           return members.map(([name, { dtype, shape }], i) => {
@@ -121,7 +130,7 @@ function fileOf(
 
   const getAll: SafetensorsFile["getAll"] = async (names, options) => {
     const all = new Map<string, Tensor>();
-    for await (const group of readGroups(names, options)) {
+    for await (const group of readGroups(names, options, true)) {
       for (const [name, tensor] of group) all.set(name, tensor);
     }
     return all;
@@ -177,16 +186,16 @@ function fileOf(
 
 type Member = [name: string, info: SafetensorsInfo];
 
-/** What one read brings: neighbours below `limit` together, larger tensors alone. */
-function groups(members: readonly Member[], limit: number): Member[][] {
+/** What one read brings. */
+function groups(members: readonly Member[], { below, most }: Merging): Member[][] {
   const all: Member[][] = [];
   let group: Member[] = [];
   let start = 0;
   let reach = Number.NaN; // where a neighbour would begin, if it may join
   for (const member of members) {
     const [, { begin, end }] = member;
-    const small = end - begin < limit;
-    if (!small || begin !== reach || end - start > mergedRead) {
+    const small = end - begin < below;
+    if (!small || begin !== reach || end - start > most) {
       group = [];
       all.push(group);
       start = begin;

@@ -24,6 +24,8 @@ import {
 const gatheredChunk = 1 << 20;
 /** Data from this size on goes out as views on it, of at most `largestChunk`. */
 const viewedChunk = 256 << 10;
+/** The same where chunks are used again: a copy in the cache costs less than a write by itself. */
+const viewedFrom = 1 << 20;
 const largestChunk = 8 << 20;
 
 /**
@@ -76,7 +78,7 @@ async function* generate(
   let gathered = allocate(0);
   let filled = 0;
   function* chunksOf(data: Uint8Array): Generator<Bytes> {
-    const large = data.length >= viewedChunk && isPlain(data);
+    const large = data.length >= (transient ? viewedFrom : viewedChunk) && isPlain(data);
     for (let at = 0; at < data.length; ) {
       if (filled > 0 && (large || filled === gathered.length)) {
         yield gathered.subarray(0, filled);
