@@ -19,6 +19,8 @@ export interface ByteSource {
    * `io` or `http`; never short.
    */
   read(offset: number, length: number, options?: SourceReadOptions): Promise<Uint8Array>;
+  /** Memory for the reads of a source that fills it to the last byte or rejects; before, it may hold anything. */
+  memory?(length: number): Uint8Array;
   /** Fills each of `parts` with the bytes that follow those of the one before, the first from `offset`: all at once. */
   readParts?(
     offset: number,
@@ -73,6 +75,7 @@ function strictSource(source: ByteSource): ByteSource {
       }
       return placed(bytes, into);
     },
+    ...(source.memory && { memory: (length) => memoryFor(source, length) }),
     ...(source.readParts && {
       async readParts(offset, parts, options = {}) {
         options.signal?.throwIfAborted();
@@ -87,6 +90,11 @@ function strictSource(source: ByteSource): ByteSource {
       await source.close?.();
     },
   };
+}
+
+/** Memory for what is read from `source`, of its own. */
+export function memoryFor(source: ByteSource, length: number): Uint8Array {
+  return source.memory?.(length) ?? allocate(length);
 }
 
 /** Bytes of several arrays. */

@@ -12,6 +12,7 @@ import {
   abortable,
   allocate,
   describe,
+  memoryFor,
   notThisFormat,
   quote,
   shapeText,
@@ -117,7 +118,7 @@ function npyFile(
 
   const read = async (at: NpyLayout, offset: number, signal?: AbortSignal): Promise<NpyArray> => {
     signal?.throwIfAborted();
-    const into = allocate(at.byteLength);
+    const into = memoryFor(source, at.byteLength);
     const reading = source.read(offset, at.byteLength, { into, ...(signal && { signal }) });
     const bytes = await abortable(reading, signal);
     return decodeData(ownShape(at), bytes, options, bytes.buffer === into.buffer); // a source may not mind `into`

@@ -1,5 +1,5 @@
 import { type ByteSource, bytesSource } from "@tensorjar/core";
-import { abortable, allocate, crc32 } from "@tensorjar/core/codec";
+import { abortable, allocate, crc32, memoryFor } from "@tensorjar/core/codec";
 import {
   checkDataSize,
   headerEnd,
@@ -53,20 +53,29 @@ export function runs(entries: readonly Entry[]): readonly Run[] {
   return made;
 }
 
-/** Reads a range of the archive, into `into` where that is given. It rejects with the reason of a signal that it was made for. */
-export type Read = (offset: number, length: number, into?: Uint8Array) => Promise<Uint8Array>;
+/**
+ * Reads a range of the archive; with `before`, into memory of its own that has as many bytes before it. It rejects
+ * with the reason of a signal that it was made for.
+ */
+export type Read = (offset: number, length: number, before?: number) => Promise<Uint8Array>;
 
 /** Reads from a source. */
 export function reading(source: ByteSource, signal?: AbortSignal): Read {
-  return (offset, length, into) =>
-    source.read(offset, length, { ...(into && { into }), ...(signal && { signal }) });
+  return (offset, length, before) => {
+    const own = before !== undefined && {
+      into: memoryFor(source, before + length)
+        .fill(0, 0, before)
+        .subarray(before),
+    };
+    return source.read(offset, length, { ...own, ...(signal && { signal }) });
+  };
 }
 
 /** Reads what lies from `start` on from `bytes`, which hold it, and the rest by `read`. */
 export function kept(start: number, bytes: Uint8Array, read: Read): Read {
   const near = reading(bytesSource(bytes)); // which tells when they are transferred
-  return (offset, length, into) =>
-    offset < start ? read(offset, length, into) : near(offset - start, length, into);
+  return (offset, length, before) =>
+    offset < start ? read(offset, length, before) : near(offset - start, length, before);
 }
 
 /**
@@ -83,17 +92,13 @@ async function begin(
   const room = headRoom + Math.ceil(wanted / 64); // for extra fields
   const length = Math.min(limit - offset, localLength + nameBytes.length + room + wanted);
   const before = (compressedSize - length) & 63;
-  const head = await read(
-    offset,
-    length,
-    own ? allocate(before + length).subarray(before) : undefined,
-  );
+  const head = await read(offset, length, own ? before : undefined);
   const start = contentStart(entry, head);
   const enough = Math.min(wanted, compressedSize);
   const raw = head.subarray(start, start + compressedSize);
   const at = offset + start;
   if (raw.length >= enough) return { at, raw };
-  return { at, raw: await read(at, enough, own ? allocate(enough) : undefined) };
+  return { at, raw: await read(at, enough, own ? 0 : undefined) };
 }
 
 interface Inflaters {

@@ -6,7 +6,7 @@ import type {
   TensorFile,
   TensorInfo,
 } from "@tensorjar/core";
-import { allocate, inOrder, readParts, tensorFromBytes } from "@tensorjar/core/codec";
+import { allocate, inOrder, memoryFor, readParts, tensorFromBytes } from "@tensorjar/core/codec";
 import type { SafetensorsHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { byPlace } from "./layout.js";
@@ -94,7 +94,8 @@ function fileOf(
     let loaded = 0;
     const tasks = groups(wanted, source.readParts ? inParts : byCopy).map((members) => {
       const bytes = sizeOf(members);
-      const memory = (): Uint8Array[] => members.map(([, { begin, end }]) => allocate(end - begin));
+      const memory = (): Uint8Array[] =>
+        members.map(([, { begin, end }]) => memoryFor(source, end - begin));
       const made = atOnce ? memory() : undefined;
       return {
         bytes,
@@ -148,14 +149,15 @@ function fileOf(
     // Not by way of getAll: in a process that has just started, each function on the way takes time to compile.
     async get(name, { signal } = {}) {
       const { dtype, shape, begin, end } = find(name);
-      const data = await read(begin, end, signal, allocate(end - begin));
+      const data = await read(begin, end, signal, memoryFor(source, end - begin));
       return tensorFromBytes(dtype, [...shape], data) as Tensor; // its data is what its dtype says
     },
     async slice(name, selection, { signal } = {}) {
       signal?.throwIfAborted();
       const { dtype, shape, begin } = find(name);
       const { ranges, shape: result } = sliceByteRanges(dtype, shape, selection);
-      const data = allocate(ranges.reduce((sum, [from, to]) => sum + to - from, 0));
+      const length = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+      const data = memoryFor(source, length);
       // Made one by one: there may be very many.
       function* tasks() {
         let filled = 0;
