@@ -3,7 +3,6 @@ import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { median } from "./numbers.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const python = here("../interop/.venv/bin/python");
@@ -67,25 +66,14 @@ async function start(command, args) {
   };
 }
 
-/** Milliseconds of work in one turn after which a contestant is not asked for another run. */
-const longTurn = 250;
-
 /**
- * Runs of all contestants in turn: name → samples `{ ms, peak }`, `pairs` of each. A sample is the median of up to
- * `runs` runs, fewer where they are long. Before, warm contestants run without being counted, `warmUps` times and until
- * the fastest has worked for `warmMs`. Those that are undefined are left out.
+ * Runs of all contestants in turn: name → samples `{ ms, peak }`, `pairs` of each. Before, warm contestants run without
+ * being counted, `warmUps` times and until the fastest has worked for `warmMs`. Those that are undefined are left out.
  */
-export async function interleave(contestants, { pairs, runs = 1, warmUps, warmMs = 0 }) {
+export async function interleave(contestants, { pairs, warmUps, warmMs = 0 }) {
   const present = Object.entries(contestants).filter(([, contestant]) => contestant);
   const samples = Object.fromEntries(present.map(([name]) => [name, []]));
   const running = new Map();
-  const run = async (name, contestant) => {
-    const process = running.get(name) ?? (await contestant.start());
-    if (!contestant.fresh) running.set(name, process);
-    const sample = await process.sample();
-    if (contestant.fresh) await process.stop();
-    return sample;
-  };
   try {
     const warmed = new Map(present.filter(([, { fresh }]) => !fresh).map(([name]) => [name, 0]));
     const isWarm = (rounds) =>
@@ -97,12 +85,12 @@ export async function interleave(contestants, { pairs, runs = 1, warmUps, warmMs
       if (warming !== undefined && isWarm(warming++)) warming = undefined;
       for (const [name, contestant] of turn++ % 2 === 0 ? present : backwards) {
         if (contestant.fresh && warming !== undefined) continue;
-        const made = [];
-        const most = warming === undefined ? runs : 1;
-        do made.push(await run(name, contestant));
-        while (made.length < most && sum(made) < longTurn);
-        if (warming === undefined) samples[name].push(middle(made));
-        else warmed.set(name, warmed.get(name) + sum(made));
+        const process = running.get(name) ?? (await contestant.start());
+        if (!contestant.fresh) running.set(name, process);
+        const sample = await process.sample();
+        if (contestant.fresh) await process.stop();
+        if (warming === undefined) samples[name].push(sample);
+        else warmed.set(name, warmed.get(name) + sample.ms);
       }
       if (warming === undefined) round++;
     }
@@ -110,12 +98,4 @@ export async function interleave(contestants, { pairs, runs = 1, warmUps, warmMs
     for (const process of running.values()) await process.stop();
   }
   return samples;
-}
-
-function sum(samples) {
-  return samples.reduce((total, { ms }) => total + ms, 0);
-}
-
-function middle(samples) {
-  return { ms: median(samples.map(({ ms }) => ms)), peak: median(samples.map(({ peak }) => peak)) };
 }

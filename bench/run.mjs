@@ -1,5 +1,5 @@
 // Ours against peers and the raw limit: npm run bench -- [--quick] [--check] [--only TEXT] [--linear]
-//   --quick   a sixteenth of the sizes, 3 pairs of up to 7 runs: under three minutes
+//   --quick   a sixteenth of the sizes: under three minutes; of three pairs, chance decides
 //   --check   one line per target of targets.json; the exit code is 1 when one is missed
 //   --scale   another part of the sizes, such as 0.25; nothing is written
 //   --only    groups whose title has TEXT in it; nothing is written
@@ -31,7 +31,7 @@ const { values: options } = parseArgs({
   },
 });
 const scale = options.scale === undefined ? (options.quick ? 1 / 16 : 1) : Number(options.scale);
-const plan = { pairs: options.quick ? 3 : 7, runs: options.quick ? 7 : 1, warmUps: 2 };
+const plan = { pairs: options.quick ? 11 : 7, warmUps: 2, warmMs: 200 };
 const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
 
 const root = mkdtempSync(join(tmpdir(), "tensorjar-bench-"));
@@ -100,8 +100,7 @@ async function measure(suite) {
   for (const { title, prepare, contestants, rows, figures, ...own } of suite) {
     if (options.only !== undefined && !title.includes(options.only)) continue;
     const pairs = options.quick ? plan.pairs : (own.pairs ?? plan.pairs);
-    const { runs, warmUps } = { ...plan, ...own };
-    const rounds = { pairs, runs, warmUps, warmMs: own.warmMs ?? 0 };
+    const rounds = { ...plan, ...own, pairs };
     const samples = await interleave(contestants(await prepare(folder)), rounds);
     const ratios = rows
       .map(({ of = Object.keys(samples)[0], by, part }) => ({ of, by, part }))

@@ -1,6 +1,7 @@
 /** What codecs are built from; for packages that read or write one more container. */
 
 export { crc32 } from "#crc32";
+export { unfilled } from "#unfilled";
 export { abortable } from "./abort.js";
 export { castEach } from "./cast-each.js";
 export { compareNames } from "./compare-names.js";

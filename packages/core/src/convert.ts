@@ -1,8 +1,9 @@
+import { unfilled } from "#unfilled";
 import type { DType } from "./dtype.js";
 import { quote, TensorjarError } from "./error.js";
 import { numberCount, readFloat64 } from "./numbers.js";
 import { readFloat32 } from "./read-numbers.js";
-import { type AnyArray, allocate, checkTensor, missingTensor, type Tensor } from "./tensor.js";
+import { type AnyArray, checkTensor, missingTensor, type Tensor } from "./tensor.js";
 
 /**
  * The elements as float32, in memory of their own (`ofType(t, "float32").data` is the memory of a float32 tensor).
@@ -14,7 +15,7 @@ import { type AnyArray, allocate, checkTensor, missingTensor, type Tensor } from
 export function toFloat32(t: AnyArray): Float32Array {
   const tensor = checkNumeric(t);
   const count = numberCount(tensor);
-  const out = new Float32Array(allocate(4 * count).buffer);
+  const out = new Float32Array(unfilled(4 * count).buffer);
   readFloat32(tensor, 0, out);
   return out;
 }
@@ -26,7 +27,7 @@ export function toFloat32(t: AnyArray): Float32Array {
 export function toFloat64(t: AnyArray): Float64Array {
   const tensor = checkNumeric(t);
   const count = numberCount(tensor);
-  const out = new Float64Array(allocate(8 * count).buffer);
+  const out = new Float64Array(unfilled(8 * count).buffer);
   readFloat64(tensor, 0, out);
   return out;
 }

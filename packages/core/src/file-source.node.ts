@@ -4,7 +4,7 @@ import { abortable } from "./abort.js";
 import { isTensorjarError, quote, TensorjarError } from "./error.js";
 import { fileError, toPath } from "./file-error.node.js";
 import { type ByteSource, checkRange, lengthOf } from "./source.js";
-import { allocate, type Bytes } from "./tensor.js";
+import { unfilled } from "./unfilled.node.js";
 
 /** A long read is split into positioned reads of about this many bytes, several at once: measured, the fastest way to load. */
 const pieceLength = 4 << 20;
@@ -145,11 +145,11 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
 
   return {
     size,
-    memory,
+    memory: unfilled,
     async read(offset, length, { into, signal } = {}) {
       signal?.throwIfAborted();
       checkRange(size, offset, length, into);
-      const target = into === undefined ? memory(length) : into.subarray(0, length);
+      const target = into === undefined ? unfilled(length) : into.subarray(0, length);
       await finish(length, async () => readAll(target, offset, signal), signal);
       return target;
     },
@@ -170,19 +170,6 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       return closing;
     },
   };
-}
-
-/** Below, clearing memory costs nothing; above, the system gives it cleared: measured, half of what a warm read takes. */
-const clearedBelow = 64 << 10;
-const clearedAbove = 32 << 20;
-
-/** Memory that every read fills. */
-function memory(length: number): Bytes {
-  if (length >= clearedBelow && length <= clearedAbove) {
-    const { buffer } = Buffer.allocUnsafeSlow(length);
-    if (buffer.byteLength === length) return new Uint8Array(buffer);
-  }
-  return allocate(length);
 }
 
 /** What remains of several arrays when the first `length` bytes of them are there. */

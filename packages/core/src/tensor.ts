@@ -1,3 +1,4 @@
+import { unfilled } from "#unfilled";
 import {
   byteLength,
   type DataMap,
@@ -81,7 +82,7 @@ export function tensorFromBytes<D extends DType>(
   const Data = dataConstructor(dtype);
   let own = bytes;
   if (copy || bytes.byteOffset % Data.BYTES_PER_ELEMENT !== 0) {
-    own = allocate(bytes.length);
+    own = unfilled(bytes.length);
     own.set(bytes);
   }
   return {

@@ -1,9 +1,9 @@
 import type { Bytes } from "@tensorjar/core";
-import { allocate } from "@tensorjar/core/codec";
+import { unfilled } from "@tensorjar/core/codec";
 
 /** A copy in memory of its own. Throws `limit-exceeded`. */
 export function cloneBytes(bytes: Uint8Array): Bytes {
-  const copy = allocate(bytes.length);
+  const copy = unfilled(bytes.length);
   copy.set(bytes);
   return copy;
 }

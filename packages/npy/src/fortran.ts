@@ -1,5 +1,5 @@
 import type { Bytes } from "@tensorjar/core";
-import { allocate } from "@tensorjar/core/codec";
+import { unfilled } from "@tensorjar/core/codec";
 import { cloneBytes } from "./bytes.js";
 
 type Words = Uint8Array | Uint16Array | Uint32Array;
@@ -24,7 +24,7 @@ export function fortranToC(
   if (cols === undefined || bytes.length === 0) return undefined;
   const word = itemSize % 4 === 0 ? 4 : itemSize % 2 === 0 ? 2 : 1;
   const aligned = bytes.byteOffset % word === 0 ? bytes : cloneBytes(bytes);
-  const result = allocate(bytes.length);
+  const result = unfilled(bytes.length);
   const Words: WordArray = word === 4 ? Uint32Array : word === 2 ? Uint16Array : Uint8Array;
   const from = new Words(aligned.buffer, aligned.byteOffset, bytes.length / word);
   const to = new Words(result.buffer);
