@@ -5,9 +5,9 @@ import { cloneBytes } from "./bytes.js";
 type Words = Uint8Array | Uint16Array | Uint32Array;
 type WordArray = new (buffer: ArrayBufferLike, byteOffset?: number, length?: number) => Words;
 
-/** Elements of the blocks that are transposed at a time: 8 columns are read side by side and fill lines of the cache. */
+/** Elements of the blocks that are transposed at a time: 16 columns are read side by side and fill lines of the cache. */
 const height = 128;
-const width = 8;
+const width = 16;
 
 /**
  * Elements of `itemSize` bytes from Fortran order to C order, in memory of their own;
@@ -86,6 +86,14 @@ function transpose(
           to[write + 5] = from[read + 5 * perCol]!;
           to[write + 6] = from[read + 6 * perCol]!;
           to[write + 7] = from[read + 7 * perCol]!;
+          to[write + 8] = from[read + 8 * perCol]!;
+          to[write + 9] = from[read + 9 * perCol]!;
+          to[write + 10] = from[read + 10 * perCol]!;
+          to[write + 11] = from[read + 11 * perCol]!;
+          to[write + 12] = from[read + 12 * perCol]!;
+          to[write + 13] = from[read + 13 * perCol]!;
+          to[write + 14] = from[read + 14 * perCol]!;
+          to[write + 15] = from[read + 15 * perCol]!;
         } else {
           for (let word = 0; word < words; read += perCol) {
             for (let i = 0; i < size; i++) to[write + word++] = from[read + i]!;
