@@ -25,24 +25,25 @@
 
   (func (export "decodeFloat16") (param $count i32)
     (local $at i32) (local $end i32)
-    (local $code v128) (local $twice v128) (local $some v128) (local $low v128) (local $high v128) (local $odd v128)
+    (local $code v128) (local $twice v128) (local $zero v128) (local $low v128) (local $high v128) (local $odd v128)
     (local.set $end (i32.shl (local.get $count) (i32.const 1)))
     (loop $next
       (local.set $code (v128.load offset=32768 (local.get $at)))
       (local.set $twice (i16x8.shl (local.get $code) (i32.const 1)))
-      (local.set $some (i16x8.ne (local.get $twice) (i16x8.splat (i32.const 0x0))))
+      (local.set $zero (i16x8.eq (local.get $twice) (i16x8.splat (i32.const 0x0))))
       ;; The upper halves of the words: the exponent grows by 112, but not that of zero.
       (local.set $high (i16x8.add
         (v128.and (i16x8.shr_s (local.get $code) (i32.const 3)) (i16x8.splat (i32.const 0x8fff)))
-        (v128.and (local.get $some) (i16x8.splat (i32.const 0x3800)))))
+        (v128.andnot (i16x8.splat (i32.const 0x3800)) (local.get $zero))))
       (local.set $low (i16x8.shl (local.get $code) (i32.const 13)))
       (v128.store (i32.shl (local.get $at) (i32.const 1))
         (i8x16.shuffle 0 1 16 17 2 3 18 19 4 5 20 21 6 7 22 23 (local.get $low) (local.get $high)))
       (v128.store offset=16 (i32.shl (local.get $at) (i32.const 1))
         (i8x16.shuffle 8 9 24 25 10 11 26 27 12 13 28 29 14 15 30 31 (local.get $low) (local.get $high)))
-      (local.set $odd (v128.and
-        (local.get $some)
-        (i16x8.lt_u (i16x8.add (local.get $twice) (i16x8.splat (i32.const 0x800))) (i16x8.splat (i32.const 0x1000)))))
+      ;; As unsigned numbers, $twice + 0x800 < 0x1000; engines compare signed ones in one step.
+      (local.set $odd (v128.andnot
+        (i16x8.lt_s (i16x8.add (local.get $twice) (i16x8.splat (i32.const 0x8800))) (i16x8.splat (i32.const 0x9000)))
+        (local.get $zero)))
       (if (v128.any_true (local.get $odd)) (then
         (call $special
           (i32.shl (local.get $at) (i32.const 1))
