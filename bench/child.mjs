@@ -1,5 +1,6 @@
 // node child.mjs FILE/JOB ARGUMENTS: prepares a job of jobs/FILE.mjs, then answers each line on stdin by running it once:
-// the milliseconds it took, and the most memory that the process ever had. Start-up and preparation are not counted.
+// the milliseconds it took, and the most memory that the process ever had. Start-up and preparation are not counted, nor
+// is a first run with the path `first`, where that is given.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
@@ -7,7 +8,9 @@ import { setTimeout } from "node:timers/promises";
 const [job, args] = process.argv.slice(2);
 const [file, name] = job.split("/");
 const { [name]: prepare } = await import(`./jobs/${file}.mjs`);
-const { run, before, after } = await prepare(JSON.parse(args));
+const { first, ...given } = JSON.parse(args);
+if (first !== undefined) await (await prepare({ ...given, path: first })).run();
+const { run, before, after } = await prepare(given);
 
 let arrays = 0;
 

@@ -103,7 +103,11 @@ def once(run, after):
 
 
 if __name__ == "__main__":
-    run, after = globals()[sys.argv[1]](**json.loads(sys.argv[2]))
+    job, given = globals()[sys.argv[1]], json.loads(sys.argv[2])
+    first = given.pop("first", None)
+    if first is not None:
+        job(**{**given, "path": first})[0]()
+    run, after = job(**given)
     print("{}", flush=True)
     for _ in sys.stdin:
         print(json.dumps(once(run, after)), flush=True)

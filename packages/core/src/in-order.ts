@@ -15,7 +15,7 @@ const maxBytesAhead = 65 << 20;
  */
 export async function* inOrder<T>(
   tasks: Iterable<OrderedTask<T>>,
-  concurrency = 4,
+  concurrency = 6,
 ): AsyncGenerator<T> {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new TensorjarError("invalid-argument", `concurrency is ${describe(concurrency)}`, {

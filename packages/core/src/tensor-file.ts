@@ -11,7 +11,7 @@ export interface ReadOptions {
   /** Rejects with `signal.reason`; nothing new is started afterwards. */
   signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
-  /** Reads under way at once (default 4). */
+  /** Reads under way at once (default 6). */
   concurrency?: number;
 }
 
