@@ -49,7 +49,7 @@ export const budgets = [
     names: ["openNpz"],
     from: "@tensorjar/npz",
     bytes: 11_000,
-    now: 13_300,
+    now: 13_450,
     packages: ["core", "npy", "npz"],
     without: conversions,
   },
@@ -73,7 +73,7 @@ export const budgets = [
     names: ["openSafetensors"],
     from: "@tensorjar/safetensors",
     bytes: 5000,
-    now: 8400,
+    now: 8_700,
     packages: ["core", "safetensors"],
     without: conversions,
   },
@@ -89,10 +89,10 @@ export const budgets = [
     names: ["saveCheckpoint"],
     from: "./packages/tensorjar/dist/save-checkpoint.js",
     bytes: 12_000,
-    now: 13_950,
+    now: 14_050,
     packages: everything,
   },
-  { from: "tensorjar", bytes: 36_000, now: 74_900, packages: everything },
+  { from: "tensorjar", bytes: 36_000, now: 75_400, packages: everything },
 ];
 
 /** A module that exports the `names` of `from`, or all of them. */

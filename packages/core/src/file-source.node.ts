@@ -143,22 +143,22 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
     await abortable(reading, signal);
   }
 
-  return {
+  const readParts: ByteSource["readParts"] = async (offset, parts, { signal } = {}) => {
+    signal?.throwIfAborted();
+    const filled = parts.filter(({ length }) => length > 0); // of nothing, the system reads nothing
+    const length = lengthOf(filled);
+    checkRange(size, offset, length);
+    await finish(length, async () => readInto(filled, offset), signal);
+  };
+
+  const source: ByteSource = {
     size,
-    memory: unfilled,
     async read(offset, length, { into, signal } = {}) {
       signal?.throwIfAborted();
       checkRange(size, offset, length, into);
       const target = into === undefined ? unfilled(length) : into.subarray(0, length);
       await finish(length, async () => readAll(target, offset, signal), signal);
       return target;
-    },
-    async readParts(offset, parts, { signal } = {}) {
-      signal?.throwIfAborted();
-      const filled = parts.filter(({ length }) => length > 0); // of nothing, the system reads nothing
-      const length = lengthOf(filled);
-      checkRange(size, offset, length);
-      await finish(length, async () => readInto(filled, offset), signal);
     },
     close() {
       // Not before the last read has ended: the number of a closed file may soon stand for another one.
@@ -170,6 +170,11 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       return closing;
     },
   };
+  // Not enumerable: what is read by `{ ...source, read }` is read by that.
+  return Object.defineProperties(source, {
+    readParts: { value: readParts },
+    memory: { value: unfilled },
+  });
 }
 
 /** What remains of several arrays when the first `length` bytes of them are there. */

@@ -77,14 +77,8 @@ function strictSource(source: ByteSource): ByteSource {
     },
     ...(source.memory && { memory: (length) => memoryFor(source, length) }),
     ...(source.readParts && {
-      async readParts(offset, parts, options = {}) {
-        options.signal?.throwIfAborted();
-        checkRange(size, offset, lengthOf(parts));
-        await abortable(
-          source.readParts?.(offset, parts, options) ?? Promise.resolve(),
-          options.signal,
-        );
-      },
+      readParts: async (...args) =>
+        abortable((async () => source.readParts?.(...args))(), args[2]?.signal),
     }),
     async close() {
       await source.close?.();

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { readChunks } from "@tensorjar/core";
+import { type ByteSource, readChunks } from "@tensorjar/core";
 import { fileSource } from "@tensorjar/core/node";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
@@ -126,6 +126,84 @@ describe("fileSource", () => {
     fs.chmodSync(path, 0);
     const error = await expectError(() => fileSource(path), { code: "io", names: ["permissions"] });
     expect(error.details.errno).toBe("EACCES");
+  });
+});
+
+describe("reading into several arrays at once", () => {
+  /** What the source reads into arrays of these lengths, from `offset` on. */
+  async function parts(
+    source: ByteSource,
+    offset: number,
+    lengths: number[],
+  ): Promise<Uint8Array[]> {
+    const filled = lengths.map((length) => new Uint8Array(length));
+    await source.readParts?.(offset, filled);
+    return filled;
+  }
+
+  test.each([
+    ["some", [3, 0, 5_000, 0, 1, 17]],
+    ["none", []],
+    ["empty ones", [0, 0]],
+    ["more than the system takes at a time", Array.from({ length: 2_500 }, (_, i) => i % 5)],
+  ])("fills %s, each with the bytes after the ones before", async (_, lengths) => {
+    const source = await fileSource(write("parts"));
+    let at = 11;
+    for (const part of await parts(source, at, lengths)) {
+      expect(sameBytes(part, bytes.subarray(at, at + part.length))).toBe(true);
+      at += part.length;
+    }
+    expect(at).toBe(lengths.reduce((sum, length) => sum + length, 11));
+    await source.close?.();
+  });
+
+  test("goes on where the system stops early", async () => {
+    const path = write("early");
+    const handle = await open(path);
+    const prototype = Object.getPrototypeOf(handle);
+    await handle.close();
+    const { readv } = prototype;
+    const spy = vi.spyOn(prototype, "readv").mockImplementation(function (
+      this: unknown,
+      ...[parts, ...rest]: unknown[]
+    ) {
+      const [first, ...others] = parts as Uint8Array[]; // as it is called
+      return readv.call(this, [first?.subarray(0, 7), ...(first?.length ? [] : others)], ...rest);
+    });
+    try {
+      const source = await fileSource(path);
+      const [a, b] = await parts(source, 2, [20, 9]);
+      expect(a).toEqual(bytes.subarray(2, 22));
+      expect(b).toEqual(bytes.subarray(22, 31));
+      expect(spy).toHaveBeenCalledTimes(5);
+      await source.close?.();
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
+  test("fails as reading does", async () => {
+    const path = write("failing");
+    const source = await fileSource(path);
+    await expectError(() => parts(source, 9_990, [5, 6]), { code: "truncated" });
+    await expectError(() => parts(source, -1, [5]), { code: "invalid-argument" });
+    const reason = new Error("enough");
+    const into = [new Uint8Array(5)];
+    const cancelled = source.readParts?.(0, into, { signal: AbortSignal.abort(reason) });
+    await expect(cancelled).rejects.toBe(reason);
+    fs.truncateSync(path, 4);
+    await expectError(() => parts(source, 0, [5, 6]), { code: "source-changed" });
+    await source.close?.();
+    await expectError(() => parts(source, 0, [1]), { code: "invalid-argument", names: ["closed"] });
+  });
+
+  test("is not what a source made of another one has", async () => {
+    const source = await fileSource(write("spread"));
+    expect(Object.keys(source)).toEqual(["size", "read", "close"]);
+    expect({ ...source }.readParts).toBe(undefined);
+    expect({ ...source }.memory).toBe(undefined);
+    expect(source.memory?.(100_000).buffer.byteLength).toBe(100_000);
+    await source.close?.();
   });
 });
 

@@ -1,8 +1,13 @@
 import { open, readFile, truncate, utimes, writeFile } from "node:fs/promises";
 import { type Tensor, tensor } from "@tensorjar/core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
-import { expectError, type RecordingSource, recordingSource } from "../../../tooling/testing.js";
+import {
+  expectError,
+  type RecordingSource,
+  recordingSource,
+  sameBytes,
+} from "../../../tooling/testing.js";
 import {
   decodeSafetensors,
   encodeSafetensors,
@@ -22,6 +27,32 @@ const tensors = new Map<string, Tensor>([
   ["w", tensor(Float32Array.from({ length: 200_000 }, (_, i) => i))],
   ["b", tensor(Float32Array.of(1, 2))],
 ]);
+
+test("tensors of every size go to a file and come back, all, one by one and some of them", async () => {
+  const sizes = [0, 3, 4_096, 20_000, 262_143, 262_144, 700_001, 1 << 20, (1 << 20) + 1, 5 << 20];
+  const many = new Map(
+    [...sizes, ...[...sizes].reverse()].map((size, i): [string, Tensor] => [
+      `t${String(i).padStart(2, "0")}`,
+      tensor(Uint8Array.from({ length: size }, (_, at) => at * (i + 1) + (at >> 8))),
+    ]),
+  );
+  await writeSafetensors(fileSink(path("sizes")), many);
+  const written = await readFile(path("sizes"));
+  expect(sameBytes(written, encodeSafetensors(many))).toBe(true);
+  const file = await openSafetensors(fileSource(path("sizes")));
+  const whole = await file.getAll();
+  const single = new Map<string, Tensor>();
+  for await (const [name, one] of file.entries()) single.set(name, one);
+  const some = await file.getAll(["t01", "t02", "t04", "t13", "t19"]);
+  for (const [got, count] of [[whole, 20] as const, [single, 20] as const, [some, 5] as const]) {
+    expect(got.size).toBe(count);
+    for (const [name, { data }] of got) {
+      expect(sameBytes(data, many.get(name)?.data ?? new Uint8Array(1))).toBe(true);
+      expect(data.buffer.byteLength).toBe(data.byteLength); // memory of its own
+    }
+  }
+  await file.close();
+});
 
 /** The lengths of the reads since the last time. */
 const lengths = ({ reads }: RecordingSource) => reads.splice(0).map(([, length]) => length);
