@@ -80,8 +80,8 @@ function fileOf(
   };
 
   /**
-   * Tensors as they are read together: to be given away one by one, each at its turn. `atOnce` makes the memory of all
-   * before the first read: a process that gets memory holds up its threads that read into other memory.
+   * Tensors as they are read together: to be given away one by one, each at its turn. `atOnce` makes the memory for all
+   * of a file before the first read: a process that gets memory holds up its threads that read into other memory.
    */
   async function* readGroups(
     names: Iterable<string> | undefined,
@@ -96,7 +96,7 @@ function fileOf(
       const bytes = sizeOf(members);
       const memory = (): Uint8Array[] =>
         members.map(([, { begin, end }]) => memoryFor(source, end - begin));
-      const made = atOnce ? memory() : undefined;
+      const made = atOnce && source.readParts ? memory() : undefined;
       return {
         bytes,
         run: async (): Promise<[string, Tensor][]> => {
