@@ -12,7 +12,15 @@ export { inOrder, type OrderedTask } from "./in-order.js";
 export { checkName, namedEntries } from "./named.js";
 export { toSink, type WriteOptions, writeChunks } from "./sink.js";
 export { notThisFormat } from "./sniff.js";
-export { checkRange, isBlob, isByteSource, memoryFor, readParts, toSource } from "./source.js";
+export {
+  checkRange,
+  isBlob,
+  isByteSource,
+  memoryFor,
+  readParts,
+  readsParts,
+  toSource,
+} from "./source.js";
 export {
   allocate,
   checkTensor,

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { abortable } from "./abort.js";
 import { isTensorjarError, quote, TensorjarError } from "./error.js";
 import { fileError, toPath } from "./file-error.node.js";
-import { type ByteSource, checkRange, lengthOf } from "./source.js";
+import { type ByteSource, checkRange, type Extras, extras, lengthOf } from "./source.js";
 import { unfilled } from "./unfilled.node.js";
 
 /** A long read is split into positioned reads of about this many bytes, several at once: measured, the fastest way to load. */
@@ -141,9 +141,10 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
     const done = (): boolean => running.delete(reading);
     reading.then(done, done);
     await abortable(reading, signal);
+    signal?.throwIfAborted(); // whoever stopped the event: what was not read is not given away
   }
 
-  const readParts: ByteSource["readParts"] = async (offset, parts, { signal } = {}) => {
+  const readParts: Extras["readParts"] = async (offset, parts, signal) => {
     signal?.throwIfAborted();
     const filled = parts.filter(({ length }) => length > 0); // of nothing, the system reads nothing
     const length = lengthOf(filled);
@@ -170,11 +171,8 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       return closing;
     },
   };
-  // Not enumerable: what is read by `{ ...source, read }` is read by that.
-  return Object.defineProperties(source, {
-    readParts: { value: readParts },
-    memory: { value: unfilled },
-  });
+  extras.set(source.read, { memory: unfilled, readParts });
+  return source;
 }
 
 /** What remains of several arrays when the first `length` bytes of them are there. */

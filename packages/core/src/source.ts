@@ -19,14 +19,6 @@ export interface ByteSource {
    * `io` or `http`; never short.
    */
   read(offset: number, length: number, options?: SourceReadOptions): Promise<Uint8Array>;
-  /** Memory for the reads of a source that fills it to the last byte or rejects; before, it may hold anything. */
-  memory?(length: number): Uint8Array;
-  /** Fills each of `parts` with the bytes that follow those of the one before, the first from `offset`: all at once. */
-  readParts?(
-    offset: number,
-    parts: readonly Uint8Array[],
-    options?: { signal?: AbortSignal },
-  ): Promise<void>;
   close?(): Promise<void>;
 }
 
@@ -58,7 +50,7 @@ export function checkRange(size: number, offset: number, length: number, into?: 
 /** Anyone's source, held to the contract: exactly the bytes asked for, in `into`, and an abort that rejects at once. */
 function strictSource(source: ByteSource): ByteSource {
   const { size } = source;
-  return {
+  const strict: ByteSource = {
     size,
     async read(offset, length, options = {}) {
       const { into, signal } = options;
@@ -75,20 +67,33 @@ function strictSource(source: ByteSource): ByteSource {
       }
       return placed(bytes, into);
     },
-    ...(source.memory && { memory: (length) => memoryFor(source, length) }),
-    ...(source.readParts && {
-      readParts: async (...args) =>
-        abortable((async () => source.readParts?.(...args))(), args[2]?.signal),
-    }),
     async close() {
       await source.close?.();
     },
   };
+  const more = extras.get(source.read);
+  if (more) extras.set(strict.read, more);
+  return strict;
+}
+
+/** What a source of ours can do besides. Known by its `read`: what reads in another way is not read around. */
+export interface Extras {
+  /** Memory for reads, all of which fill it to the last byte or reject; before, it may hold anything. */
+  memory(length: number): Uint8Array;
+  /** Fills each of `parts` with the bytes that follow those of the one before, the first from `offset`: all at once. */
+  readParts(offset: number, parts: readonly Uint8Array[], signal?: AbortSignal): Promise<void>;
+}
+
+export const extras: WeakMap<ByteSource["read"], Extras> = new WeakMap();
+
+/** Whether a source reads into several arrays at once. */
+export function readsParts({ read }: ByteSource): boolean {
+  return extras.has(read);
 }
 
 /** Memory for what is read from `source`, of its own. */
 export function memoryFor(source: ByteSource, length: number): Uint8Array {
-  return source.memory?.(length) ?? allocate(length);
+  return extras.get(source.read)?.memory(length) ?? allocate(length);
 }
 
 /** Bytes of several arrays. */
@@ -110,8 +115,9 @@ export async function readParts(
   const length = lengthOf(parts);
   const [into] = parts;
   const only = parts.length === 1 && into && { into };
-  if (!only && source.readParts && length >= parts.length * copied)
-    return source.readParts(offset, parts, options);
+  const more = extras.get(source.read);
+  if (!only && more && length >= parts.length * copied)
+    return more.readParts(offset, parts, signal);
   const bytes = await source.read(offset, length, { ...options, ...only });
   if (only) return;
   let done = 0;
@@ -167,7 +173,7 @@ export function blobSource(blob: Blob): ByteSource {
       const reading = (size > 0 ? blob.slice(at, end) : blob).arrayBuffer();
       const bytes = await reading.catch((cause: unknown) => blobError(cause, at));
       if (bytes.byteLength !== end - at) blobError(undefined, at);
-      if (signal?.aborted) break;
+      signal?.throwIfAborted();
       target.set(new Uint8Array(bytes), done);
       done += blobPiece;
     } while (done < length);

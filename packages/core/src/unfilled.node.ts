@@ -8,8 +8,10 @@ const clearedAbove = 32 << 20;
 /** As the portable function, without clearing what may have been used before: measured, half of what a warm read takes. */
 export function unfilled(length: number): Bytes {
   if (length >= clearedBelow && length <= clearedAbove) {
-    const { buffer } = Buffer.allocUnsafeSlow(length);
-    if (buffer.byteLength === length) return new Uint8Array(buffer);
+    try {
+      const { buffer } = Buffer.allocUnsafeSlow(length);
+      if (buffer.byteLength === length) return new Uint8Array(buffer);
+    } catch {} // there is none: as below
   }
   return allocate(length);
 }

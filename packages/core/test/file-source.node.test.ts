@@ -3,10 +3,12 @@ import * as fs from "node:fs";
 import { open } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { type ByteSource, readChunks } from "@tensorjar/core";
+import { readsParts } from "@tensorjar/core/codec";
 import { fileSource } from "@tensorjar/core/node";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../../tooling/folder.node.js";
 import { expectError, sameBytes } from "../../../tooling/testing.js";
+import { extras } from "../src/source.js";
 import { deferred, turns } from "./deferred.js";
 import { pattern } from "./pattern.js";
 
@@ -137,7 +139,7 @@ describe("reading into several arrays at once", () => {
     lengths: number[],
   ): Promise<Uint8Array[]> {
     const filled = lengths.map((length) => new Uint8Array(length));
-    await source.readParts?.(offset, filled);
+    await extras.get(source.read)?.readParts(offset, filled);
     return filled;
   }
 
@@ -189,7 +191,7 @@ describe("reading into several arrays at once", () => {
     await expectError(() => parts(source, -1, [5]), { code: "invalid-argument" });
     const reason = new Error("enough");
     const into = [new Uint8Array(5)];
-    const cancelled = source.readParts?.(0, into, { signal: AbortSignal.abort(reason) });
+    const cancelled = extras.get(source.read)?.readParts(0, into, AbortSignal.abort(reason));
     await expect(cancelled).rejects.toBe(reason);
     fs.truncateSync(path, 4);
     await expectError(() => parts(source, 0, [5, 6]), { code: "source-changed" });
@@ -197,12 +199,17 @@ describe("reading into several arrays at once", () => {
     await expectError(() => parts(source, 0, [1]), { code: "invalid-argument", names: ["closed"] });
   });
 
-  test("is not what a source made of another one has", async () => {
+  test("is not what a source has that reads in another way", async () => {
     const source = await fileSource(write("spread"));
     expect(Object.keys(source)).toEqual(["size", "read", "close"]);
-    expect({ ...source }.readParts).toBe(undefined);
-    expect({ ...source }.memory).toBe(undefined);
-    expect(source.memory?.(100_000).buffer.byteLength).toBe(100_000);
+    const { read } = source;
+    const made = [
+      { ...source, read: source.read.bind(source) },
+      Object.create(source, { read: { value: source.read.bind(source) } }),
+      Object.assign(source, { read: source.read.bind(source) }),
+    ];
+    for (const one of made) expect(readsParts(one)).toBe(false);
+    expect(readsParts({ ...source, read })).toBe(true);
     await source.close?.();
   });
 });
@@ -261,6 +268,17 @@ describe("closing", () => {
 
 describe("cancelling a read", () => {
   const reason = new Error("enough");
+
+  test("rejects although another listener has stopped the event", async () => {
+    const source = await fileSource(write("stopped", pattern(30 << 20)));
+    const controller = new AbortController();
+    const { signal } = controller;
+    signal.addEventListener("abort", (event) => event.stopImmediatePropagation());
+    const reading = source.read(0, source.size, { signal });
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+    await source.close?.();
+  });
 
   test("rejects at once and starts no other piece", async () => {
     const path = write("cancelled", pattern(40 << 20));

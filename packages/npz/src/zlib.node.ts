@@ -9,9 +9,13 @@ export function options(size: number): ZlibOptions {
   return { chunkSize: Math.max(size + 1, 64), maxOutputLength: size + 1 };
 }
 
-/** A plain array in memory of its own: Node puts small buffers side by side into one. */
+/** A plain array in memory of its own, nothing else in it: Node puts small buffers side by side into one. */
 export function own(buffer: Uint8Array): Uint8Array {
-  return buffer.buffer.byteLength > buffer.length + 64 ? new Uint8Array(buffer) : plain(buffer);
+  const end = buffer.byteOffset + buffer.length;
+  const memory = new Uint8Array(buffer.buffer);
+  if (buffer.byteOffset > 0 || memory.length > end + 64) return new Uint8Array(buffer);
+  memory.fill(0, end);
+  return plain(buffer);
 }
 
 /** A plain array on the same memory: a Buffer's `slice` is not an array's. */

@@ -6,7 +6,14 @@ import type {
   TensorFile,
   TensorInfo,
 } from "@tensorjar/core";
-import { allocate, inOrder, memoryFor, readParts, tensorFromBytes } from "@tensorjar/core/codec";
+import {
+  allocate,
+  inOrder,
+  memoryFor,
+  readParts,
+  readsParts,
+  tensorFromBytes,
+} from "@tensorjar/core/codec";
 import type { SafetensorsHeader } from "./header.js";
 import type { SafetensorsInfo } from "./header-parser.js";
 import { byPlace } from "./layout.js";
@@ -92,11 +99,12 @@ function fileOf(
     const wanted = select(names);
     const total = sizeOf(wanted);
     let loaded = 0;
-    const tasks = groups(wanted, source.readParts ? inParts : byCopy).map((members) => {
+    const inOne = readsParts(source);
+    const tasks = groups(wanted, inOne ? inParts : byCopy).map((members) => {
       const bytes = sizeOf(members);
       const memory = (): Uint8Array[] =>
         members.map(([, { begin, end }]) => memoryFor(source, end - begin));
-      const made = atOnce && source.readParts ? memory() : undefined;
+      const made = atOnce && inOne ? memory() : undefined;
       return {
         bytes,
         run: async (): Promise<[string, Tensor][]> => {
