@@ -92,7 +92,7 @@ export const budgets = [
     now: 14_050,
     packages: everything,
   },
-  { from: "tensorjar", bytes: 36_000, now: 75_400, packages: everything },
+  { from: "tensorjar", bytes: 36_000, now: 75_600, packages: everything },
 ];
 
 /** A module that exports the `names` of `from`, or all of them. */

@@ -16,7 +16,7 @@ export default (scale) => [
     ],
     warmUps: 3,
     warmMs: 300,
-    pairs: 15,
+    pairs: 31,
   },
   {
     title: "checkpoint: until save() returns, 256 MiB",
