@@ -36,6 +36,7 @@ beforeAll(async () => {
     bundle: true,
     format: "esm",
     platform: "node",
+    conditions: ["tensorjar-source"],
   });
 });
 
