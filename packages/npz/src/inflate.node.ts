@@ -2,7 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import { allocate } from "@tensorjar/core/codec";
 import { unshared } from "./unshared.js";
-import { maxAtOnce, options, own, split } from "./zlib.node.js";
+import { maxAtOnce, options, own, plain, split } from "./zlib.node.js";
 
 /** As the portable function, on a thread of the pool. */
 export function inflate(data: Uint8Array, size: number): Promise<Uint8Array> {
@@ -32,5 +32,7 @@ export async function* inflateChunks(
 ): AsyncGenerator<Uint8Array> {
   const inflater = zlib.createInflateRaw({ chunkSize: 256 << 10 });
   pipeline(Readable.from(split(pieces), { objectMode: false }), inflater, () => {});
-  for await (const part of inflater) yield own(part);
+  // Where a part does not fill its memory, zlib may still write the next one behind it.
+  for await (const part of inflater)
+    yield part.length === part.buffer.byteLength ? plain(part) : new Uint8Array(part);
 }

@@ -9,7 +9,10 @@ export function options(size: number): ZlibOptions {
   return { chunkSize: Math.max(size + 1, 64), maxOutputLength: size + 1 };
 }
 
-/** A plain array in memory of its own, nothing else in it: Node puts small buffers side by side into one. */
+/**
+ * A plain array in memory of its own, nothing else in it: Node puts small buffers side by side into one. Of what zlib has
+ * ended with: in memory where more may follow, it goes on writing.
+ */
 export function own(buffer: Uint8Array): Uint8Array {
   const end = buffer.byteOffset + buffer.length;
   const memory = new Uint8Array(buffer.buffer);
