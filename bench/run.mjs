@@ -1,5 +1,5 @@
 // Ours against peers and the raw limit: npm run bench -- [--quick] [--check] [--only TEXT] [--linear]
-//   --quick   a sixteenth of the sizes: under three minutes; of three pairs, chance decides
+//   --quick   a sixteenth of the sizes, 11 pairs: under three minutes
 //   --check   one line per target of targets.json; the exit code is 1 when one is missed
 //   --scale   another part of the sizes, such as 0.25; nothing is written
 //   --only    groups whose title has TEXT in it; nothing is written

@@ -171,7 +171,7 @@ function openSource(handle: FileHandle, opened: Version, path: string): ByteSour
       return closing;
     },
   };
-  extras.set(source.read, { memory: unfilled, readParts });
+  extras.set(source.read, () => ({ memory: unfilled, readParts }));
   return source;
 }
 

@@ -71,8 +71,7 @@ function strictSource(source: ByteSource): ByteSource {
       await source.close?.();
     },
   };
-  const more = extras.get(source.read);
-  if (more) extras.set(strict.read, more);
+  extras.set(strict.read, () => extrasOf(source)); // as it is then: its `read` may be replaced
   return strict;
 }
 
@@ -84,16 +83,20 @@ export interface Extras {
   readParts(offset: number, parts: readonly Uint8Array[], signal?: AbortSignal): Promise<void>;
 }
 
-export const extras: WeakMap<ByteSource["read"], Extras> = new WeakMap();
+export const extras: WeakMap<ByteSource["read"], () => Extras | undefined> = new WeakMap();
+
+function extrasOf({ read }: ByteSource): Extras | undefined {
+  return extras.get(read)?.();
+}
 
 /** Whether a source reads into several arrays at once. */
-export function readsParts({ read }: ByteSource): boolean {
-  return extras.has(read);
+export function readsParts(source: ByteSource): boolean {
+  return extrasOf(source) !== undefined;
 }
 
 /** Memory for what is read from `source`, of its own. */
 export function memoryFor(source: ByteSource, length: number): Uint8Array {
-  return extras.get(source.read)?.memory(length) ?? allocate(length);
+  return extrasOf(source)?.memory(length) ?? allocate(length);
 }
 
 /** Bytes of several arrays. */
@@ -115,7 +118,7 @@ export async function readParts(
   const length = lengthOf(parts);
   const [into] = parts;
   const only = parts.length === 1 && into && { into };
-  const more = extras.get(source.read);
+  const more = extrasOf(source);
   if (!only && more && length >= parts.length * copied)
     return more.readParts(offset, parts, signal);
   const bytes = await source.read(offset, length, { ...options, ...only });
