@@ -483,9 +483,9 @@ test("keys alone do everything", () =>
     const press = async (...keys) => {
       for (const key of keys) await page.keyboard.press(key);
     };
+    const chooser = page.waitForEvent("filechooser"); // before anything is awaited: the browser must know by then
     await press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement?.id), "files");
-    const chooser = page.waitForEvent("filechooser");
     await press(" ");
     await (await chooser).setFiles(made("many.safetensors"));
     await page.locator(".list").waitFor();
