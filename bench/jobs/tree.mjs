@@ -22,6 +22,17 @@ export function flatten({ leaves }) {
   return { run: () => flattenTree(tree) };
 }
 
+/** Of a tree that was never walked before. */
+export function flattenOnce({ leaves }) {
+  let tree;
+  return {
+    before() {
+      tree = model(leaves);
+    },
+    run: () => flattenTree(tree),
+  };
+}
+
 export function load({ leaves }) {
   const tree = model(leaves);
   const file = flattenTree(model(leaves));

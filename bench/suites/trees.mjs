@@ -9,10 +9,12 @@ export default (scale) => [
       flatten: node("tree/flatten", args),
       "fill a Map": node("tree/fill", args),
       load: node("tree/load", args),
+      "flatten a tree never seen": node("tree/flattenOnce", args),
     }),
     rows: [
       { part: "17 flatten", of: "flatten", by: "fill a Map" },
       { part: "17 load", of: "load", by: "fill a Map" },
+      { of: "flatten a tree never seen", by: "fill a Map" },
     ],
     warmUps: 3,
     warmMs: 300,

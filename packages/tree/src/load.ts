@@ -183,8 +183,8 @@ export function plan(
   }
 
   walk(tree, options, {
-    enter({ keys, node }) {
-      levels.push(keys);
+    enter({ paths, node }) {
+      levels.push(paths.keys);
       nodes.add(node);
     },
     leaf: match,

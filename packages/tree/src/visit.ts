@@ -42,6 +42,23 @@ export interface Visitor {
 
 type Fields = { [key: string]: unknown };
 
+/**
+ * The paths below one node. Kept while the tree lives, because most trees are walked again and again, to save and to
+ * load them: measured, making and hashing these texts is more than a third of the work.
+ */
+interface Paths {
+  /** What all of them begin with. */
+  readonly base: string;
+  readonly keys: readonly string[];
+  /** The path of each key, once needed. */
+  readonly full: string[];
+  /** The paths below each key that leads to a node. */
+  readonly below: Paths[];
+}
+
+/** By trees, and by the nodes right in them: objects made to hold several trees are often new each time. */
+const known = new WeakMap<object, Paths>();
+
 /** A node under way. */
 export interface Frame {
   readonly parent: Frame | undefined;
@@ -51,11 +68,9 @@ export interface Frame {
   readonly fields: Fields;
   /** The same, when it is a Map. */
   readonly map: Map<string, unknown> | undefined;
-  readonly keys: readonly string[];
   readonly values: readonly unknown[];
   readonly path: string;
-  /** What the paths of its children begin with. */
-  readonly base: string;
+  readonly paths: Paths;
   /** Whether numbers in it would be lost. */
   readonly plain: boolean;
   /** The same place in what a second call of `[treeNode]()` returned; different objects are thrown away after use. */
@@ -98,7 +113,7 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
     const claimed = adapter !== undefined || isLeaf?.(value);
     if (!claimed && (typeof value !== "object" || value === null))
       return passStatic(value, parent, key);
-    const path = parent === undefined ? prefix : parent.base + key;
+    const path = parent === undefined ? prefix : pathOf(parent, key);
     if (open.length > maxDepth) throw tooDeep(path);
     if (open.length === 1 && key === "") {
       const hint = "its path would be the root's";
@@ -114,8 +129,8 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
   function passStatic(value: unknown, parent: Frame | undefined, key: string): undefined {
     if (parent === undefined) throw notATree(value, prefix);
     if (parent.plain && statics !== "skip" && /^(number|bigint|boolean)$/.test(typeof value))
-      throw lost(value, parent.base + key);
-    meetStatic?.(parent.base + key, value);
+      throw lost(value, parent.paths.base + key);
+    meetStatic?.(parent.paths.base + key, value);
   }
 
   function enter(node: object, path: string, parent: Frame | undefined, key: string): Frame {
@@ -145,11 +160,9 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
       node,
       fields: inner,
       map: map as Frame["map"], // mapKeys has seen that its keys are strings
-      keys,
       values,
       path,
-      // Joined, a text of its own; added up, every path would be put together anew from all its segments.
-      base: parent === undefined && prefix === "" ? "" : [path, ""].join("."),
+      paths: pathsBelow(node, path, keys, parent),
       plain: simple || map !== undefined || Array.isArray(fields) || isPlain(fields as object),
       twin,
       next: 0,
@@ -161,14 +174,48 @@ export function walk(tree: unknown, options: TreeOptions, walker: Walker): void 
   let frame = meet(tree, undefined, "");
   while (frame !== undefined) {
     const i = frame.next++;
-    const key = frame.keys[i];
+    const key = frame.paths.keys[i];
     if (key !== undefined) frame = meet(frame.values[i], frame, key) ?? frame;
     else {
       open.pop();
       leave?.(frame);
+      remember(frame);
       frame = frame.parent;
     }
   }
+}
+
+function pathOf(parent: Frame, key: string): string {
+  const { base, full } = parent.paths;
+  const index = parent.next - 1;
+  full[index] ??= base + key;
+  return full[index];
+}
+
+/** The paths below a node: those of an earlier walk, unless its keys are others now. */
+function pathsBelow(
+  node: object,
+  path: string,
+  keys: readonly string[],
+  parent: Frame | undefined,
+): Paths {
+  const old = parent?.paths.below[parent.next - 1];
+  if (old !== undefined && sameKeys(keys, old.keys)) return old;
+  // Joined, a text of its own; added up, every path would be put together anew from all its segments.
+  const base = parent === undefined && path === "" ? "" : [path, ""].join(".");
+  const own = parent?.parent === undefined ? known.get(node) : undefined;
+  if (own?.base === base && sameKeys(keys, own.keys)) return own;
+  return { base, keys, full: [], below: [] };
+}
+
+function remember({ node, parent, paths }: Frame): void {
+  if (paths.full.length === 0) return; // such as a list of numbers
+  if (parent !== undefined) parent.paths.below[parent.next - 1] = paths;
+  if (parent?.parent === undefined) known.set(node, paths);
+}
+
+function sameKeys(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((key, i) => key === b[i]);
 }
 
 function cycle(node: object, path: string, parent: Frame | undefined): TensorjarError {

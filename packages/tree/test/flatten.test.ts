@@ -16,6 +16,70 @@ function names(tree: unknown, options?: Parameters<typeof flattenTree>[1]): stri
   return [...flattenTree(tree, options).keys()];
 }
 
+describe("a tree that is walked again has the paths it has by now", () => {
+  /** Of a tree that no walk has seen. */
+  const fresh = (tree: object, options?: Parameters<typeof flattenTree>[1]) =>
+    names(structuredClone(tree), options);
+
+  test("after keys were added, taken away, renamed and put in another order", () => {
+    const tree: { [key: string]: unknown } = { x: { v: a, w: b }, y: [a, { z: b }] };
+    const changes = [
+      () => Object.assign(tree, { last: a }),
+      () => Object.assign(tree, { x: { w: b, v: a } }),
+      () => Object.assign(tree, { x: new Map([["v", a]]) }),
+      () => Object.assign(tree, { y: [{ z: b }, a] }),
+      () => Object.assign(tree, { y: { 0: { z: b }, 1: { z: a } } }),
+      () => Reflect.deleteProperty(tree, "x"),
+      () => Object.assign(tree, { x: b }),
+    ];
+    expect(names(tree)).toEqual(["x.v", "x.w", "y.0", "y.1.z"]);
+    for (const change of changes) {
+      change();
+      expect(names(tree)).toEqual(fresh(tree));
+      expect(names(tree)).toEqual(fresh(tree));
+    }
+    expect(names(tree)).toEqual(["y.0.z", "y.1.z", "last", "x"]);
+  });
+
+  test("under another prefix, in another order, by itself and in two places of others", () => {
+    const part = { w: { b: b, a: a }, v: a };
+    const holders = [part, { part }, { other: part }, [part, { part }], new Map([["m", part]])];
+    for (let round = 0; round < 2; round++) {
+      for (const holder of holders) {
+        for (const prefix of ["", "p", "p.q"]) {
+          for (const order of ["insertion", "sorted"] as const)
+            expect(names(holder, { prefix, order })).toEqual(fresh(holder, { prefix, order }));
+        }
+      }
+    }
+  });
+
+  test("whatever happens to it between and during walks", () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const { below: pick } = random(seed);
+      const grow = (depth: number): object => {
+        if (depth === 0 || pick(3) === 0) return { ...a };
+        const parts = Array.from({ length: 1 + pick(3) }, () => grow(depth - 1));
+        if (pick(2) === 0) return parts;
+        return Object.fromEntries(parts.map((part) => ["abc.d".charAt(pick(5)), part]));
+      };
+      const tree: unknown[] = [grow(3), grow(3)];
+      const isLeaf = () => {
+        if (pick(8) === 0) names(tree);
+        return false;
+      };
+      for (let round = 0; round < 8; round++) {
+        const at = pick(tree.length + 1);
+        const held = tree[pick(tree.length)];
+        if (pick(3) === 0 && Array.isArray(held)) held.unshift(grow(2));
+        else if (pick(3) === 0) tree.unshift(held);
+        else tree[at] = grow(3);
+        expect(names(tree, { isLeaf })).toEqual(fresh(tree));
+      }
+    }
+  });
+});
+
 describe("leaves and paths", () => {
   test("keys and indices are joined by dots, and tensors are the same objects", () => {
     const flat = flattenTree({ layers: [{ weight: a }, { weight: b }], bias: a });
