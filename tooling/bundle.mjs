@@ -81,7 +81,7 @@ export const budgets = [
     names: ["loadTree"],
     from: "@tensorjar/tree",
     bytes: 4000,
-    now: 9100,
+    now: 9300,
     packages: ["core", "tree"],
   },
   // By its own module, as encodeNpz.
@@ -89,10 +89,10 @@ export const budgets = [
     names: ["saveCheckpoint"],
     from: "./packages/tensorjar/dist/save-checkpoint.js",
     bytes: 12_000,
-    now: 14_050,
+    now: 14_250,
     packages: everything,
   },
-  { from: "tensorjar", bytes: 36_000, now: 75_600, packages: everything },
+  { from: "tensorjar", bytes: 36_000, now: 75_800, packages: everything },
 ];
 
 /** A module that exports the `names` of `from`, or all of them. */
