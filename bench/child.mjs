@@ -12,18 +12,21 @@ const { first, ...given } = JSON.parse(args);
 if (first !== undefined) await (await prepare({ ...given, path: first })).run();
 const { run, before, after } = await prepare(given);
 
-let arrays = 0;
+const arrayMemory = () => process.memoryUsage().arrayBuffers;
+let kept = 0;
 
 /**
  * Collects what runs before have left: it would else be done while the clock runs, of some contestants and not of
- * others, by chance. The arrays only once there are many, because optimised code goes with a whole collection.
+ * others, by chance. All that is old only once there is much of it, because optimised code goes with a whole collection.
  */
 async function collect() {
+  const before = arrayMemory();
   globalThis.gc({ type: "minor" });
-  if (process.memoryUsage().arrayBuffers < arrays + (32 << 20)) return;
-  globalThis.gc();
-  await setTimeout(20); // another thread gives the memory back
-  arrays = process.memoryUsage().arrayBuffers;
+  if (arrayMemory() >= kept + (32 << 20)) {
+    globalThis.gc();
+    kept = arrayMemory();
+  }
+  await setTimeout(5 + before / 2 ** 22); // another thread gives the memory back, some 10 MiB in a millisecond
 }
 
 async function once() {

@@ -25,14 +25,17 @@ const jobs = [
       return node("safetensors/write", { path, out: `${path}.out` });
     },
   },
-  {
-    title: "safetensors, header of 100,000 tensors",
+  ...[
+    ["safetensors, header of 100,000 tensors", "safetensors/header"],
+    ["the same by TextDecoder and JSON.parse", "raw/json"],
+  ].map(([title, job]) => ({
+    title,
     async contestant(folder, size) {
       const path = join(folder, `header-${size}`);
       writeFileSync(path, safetensorsHeader(Math.round(size * 100_000)));
-      return node("safetensors/header", { path });
+      return node(job, { path });
     },
-  },
+  })),
   {
     title: "safetensors, write 100,000 tensors of 1 KiB",
     contestant: async (folder, size) =>

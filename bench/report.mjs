@@ -1,22 +1,29 @@
 // Judges figures by their targets, and makes the tables of RESULTS.md.
 import { digits, median, quantile } from "./numbers.mjs";
 
-/** Each target with what was measured: `missed` when a part is over its limit, `skipped` when one could not be measured. */
+/** Each target with what was measured: `missed` when a part is surely over its limit, `skipped` when one could not be measured. */
 export function verdicts(targets, measured, accepted) {
   if (Object.keys(accepted).length > 2)
     throw new Error("accepted.json may hold at most two targets");
   return targets.map(({ number, figure, parts }) => {
     const limits = Object.entries(parts);
-    const over = limits.some(([part, limit]) => measured[part] > limit);
+    const over = limits.some(([part, limit]) => measured[part]?.least > limit);
     const lacking = limits.some(([part]) => measured[part] === undefined);
     return {
       number,
       name: figure,
-      figure: limits.map(([part]) => (part in measured ? digits(measured[part]) : "–")).join(" / "),
+      figure: limits.map(([part, limit]) => range(measured[part], limit)).join(" / "),
       target: `≤ ${limits.map(([, limit]) => limit).join(" / ")}`,
       verdict: over ? (accepted[number] ? "accepted" : "missed") : lacking ? "skipped" : "ok",
     };
   });
+}
+
+/** A figure; with what it is at least where only that is within the limit. */
+function range(figure, limit) {
+  if (figure === undefined) return "–";
+  const { value, least } = figure;
+  return value > limit && least <= limit ? `${digits(least)}–${digits(value)}` : digits(value);
 }
 
 const table = (head, rows) =>

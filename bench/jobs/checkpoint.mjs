@@ -1,11 +1,12 @@
 import { openCheckpoints } from "@tensorjar/checkpoint";
 import { folderStore } from "@tensorjar/checkpoint/node";
 
-/** A third of `bytes` bytes in 16 arrays. */
+/** A third of `bytes` bytes in arrays of 5.3 MiB. */
 function arrays(bytes) {
-  const elements = Math.floor(bytes / 48 / 4);
+  const count = Math.max(1, Math.round(bytes / 2 ** 24));
+  const elements = Math.floor(bytes / 3 / count / 4);
   return Object.fromEntries(
-    Array.from({ length: 16 }, (_, i) => [
+    Array.from({ length: count }, (_, i) => [
       `layer_${i}`,
       { dtype: "float32", shape: [elements], data: new Float32Array(elements).fill(i + 0.5) },
     ]),

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { node, numpy } from "../contestants.mjs";
 import { npyFile } from "../data.mjs";
 
-export default (scale) => {
+export default (scale, larger) => {
   const rows = scale * 65_536;
-  const side = Math.sqrt(scale) * 8192;
+  const side = Math.sqrt(larger) * 8192;
   const prepared = (shape, options) => async (folder) => {
     const path = join(folder, `${[...shape, ...Object.keys(options ?? {})].join("-")}.npy`);
     npyFile(path, shape, options);
@@ -34,7 +34,7 @@ export default (scale) => {
     },
     {
       title: "npy: write 256 MiB, not durable",
-      prepare: plain,
+      prepare: prepared([larger * 65_536, 1024]),
       contestants: ({ path, out }) => ({
         tensorjar: node("npy/write", { path, out: out("a") }),
         NumPy: numpy("npy_save", { path, out: out("b") }),

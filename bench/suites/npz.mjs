@@ -3,15 +3,15 @@ import { page } from "../chromium.mjs";
 import { node, numpy } from "../contestants.mjs";
 import { npzFile } from "../data.mjs";
 
-export default (scale) => {
-  const elements = (scale * 2 ** 24) / 4;
+export default (scale, larger) => {
+  const elementsOf = (compression) => ((compression === "stored" ? larger : scale) * 2 ** 24) / 4;
   const out = (folder) => (name) => join(folder, `${name}.npz`);
   return [
     ...["deflate", "stored"].flatMap((compression) => {
       const name = compression === "deflate" ? "deflated" : "stored";
       const prepare = async (folder) => {
         const path = join(folder, `${compression}.npz`);
-        await npzFile(path, 16, elements, compression);
+        await npzFile(path, 16, elementsOf(compression), compression);
         return { path, out: out(folder) };
       };
       return [
@@ -65,7 +65,7 @@ export default (scale) => {
       title: "npz in Chromium: load 64 MiB, deflated",
       async prepare(folder) {
         const path = join(folder, "page.npz");
-        await npzFile(path, 4, elements, "deflate");
+        await npzFile(path, 4, elementsOf("deflate"), "deflate");
         return { path };
       },
       contestants: ({ path }) => ({

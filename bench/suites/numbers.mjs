@@ -28,6 +28,7 @@ export default (scale) => {
     rows,
     warmUps: 3,
     warmMs: 300,
+    pairs: 21,
   });
   const from = (target, rows, major) => ({
     title: `numbers: float32 to ${target}, 4 Mi elements${major ? `, Node ${major}` : ""}`,
@@ -39,6 +40,7 @@ export default (scale) => {
     rows,
     warmUps: 3,
     warmMs: 300,
+    pairs: 21,
   });
   const byNumpy = (args) => ({ NumPy: numpy("convert", args) });
   return [

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { node } from "../contestants.mjs";
 
-export default (scale) => [
+export default (scale, larger) => [
   {
     title: "tree: flatten and strictly load 100,000 leaves",
     prepare: async () => ({ leaves: Math.round(scale * 100_000) }),
@@ -22,7 +22,7 @@ export default (scale) => [
   },
   {
     title: "checkpoint: until save() returns, 256 MiB",
-    prepare: async (folder) => ({ folder: join(folder, "checkpoints"), bytes: scale * 2 ** 28 }),
+    prepare: async (folder) => ({ folder: join(folder, "checkpoints"), bytes: larger * 2 ** 28 }),
     contestants: ({ folder, bytes }) => ({
       tensorjar: node("checkpoint/save", { folder, bytes }),
       copy: node("checkpoint/copy", { bytes }),

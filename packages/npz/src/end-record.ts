@@ -44,9 +44,10 @@ export function findDirectory(window: Uint8Array, size: number): DirectoryPlace 
   const complete: number[] = [];
   let fault = "";
   let found: { readonly at: number; readonly place: DirectoryPlace } | undefined;
-  for (let at = window.length - 4; at >= 0; at--) {
+  for (let at = window.length - 3; at > 0; ) {
+    at = window.lastIndexOf(0x50, at - 1); // "P"
     if (found && window.length - at > endLength + 0xffff) break;
-    if (window[at] !== 0x50 || numberAt(window, at, 4) !== endSignature) continue; // "P"
+    if (at < 0 || numberAt(window, at, 4) !== endSignature) continue;
     const left = window.length - at - endLength;
     const after = left < 0 ? left : left - numberAt(window, at + 20, 2);
     if (after !== 0) {
