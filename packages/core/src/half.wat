@@ -26,54 +26,58 @@
 
   ;; Of the upper halves of the words, the exponent grows by 112, but not that of zero. Odd codes are those with the
   ;; smallest exponent or the largest: as unsigned numbers, twice the code + 0x800 < 0x1000; engines compare signed ones
-  ;; in one step.
+  ;; in one step. The smallest of two vectors tells at once that there are none: zeros, which are rarer than other
+  ;; numbers, take a second look.
   (func (export "decodeFloat16") (param $count i32)
     (local $at i32) (local $to i32) (local $end i32)
     (local $code0 v128) (local $code1 v128) (local $odd0 v128) (local $odd1 v128)
-    (local $twice v128) (local $zero v128) (local $low v128) (local $high v128)
+    (local $twice0 v128) (local $twice1 v128) (local $low v128) (local $high v128)
     (local.set $end (i32.shl (local.get $count) (i32.const 1)))
     (loop $next
       (local.set $code0 (v128.load offset=32768 (local.get $at)))
-      (local.set $twice (i16x8.shl (local.get $code0) (i32.const 1)))
-      (local.set $zero (i16x8.eq (local.get $twice) (i16x8.splat (i32.const 0x0))))
+      (local.set $twice0 (i16x8.add (local.get $code0) (local.get $code0)))
       (local.set $high (i16x8.add
         (v128.and (i16x8.shr_s (local.get $code0) (i32.const 3)) (i16x8.splat (i32.const 0x8fff)))
-        (v128.andnot (i16x8.splat (i32.const 0x3800)) (local.get $zero))))
+        (v128.andnot (i16x8.splat (i32.const 0x3800)) (i16x8.eq (local.get $twice0) (i16x8.splat (i32.const 0x0))))))
       (local.set $low (i16x8.shl (local.get $code0) (i32.const 13)))
       (v128.store (local.get $to)
         (i8x16.shuffle 0 1 16 17 2 3 18 19 4 5 20 21 6 7 22 23 (local.get $low) (local.get $high)))
       (v128.store offset=16 (local.get $to)
         (i8x16.shuffle 8 9 24 25 10 11 26 27 12 13 28 29 14 15 30 31 (local.get $low) (local.get $high)))
-      (local.set $odd0 (v128.andnot
-        (i16x8.lt_s (i16x8.add (local.get $twice) (i16x8.splat (i32.const 0x8800))) (i16x8.splat (i32.const 0x9000)))
-        (local.get $zero)))
+      (local.set $twice0 (i16x8.add (local.get $twice0) (i16x8.splat (i32.const 0x8800))))
       (local.set $code1 (v128.load offset=32784 (local.get $at)))
-      (local.set $twice (i16x8.shl (local.get $code1) (i32.const 1)))
-      (local.set $zero (i16x8.eq (local.get $twice) (i16x8.splat (i32.const 0x0))))
+      (local.set $twice1 (i16x8.add (local.get $code1) (local.get $code1)))
       (local.set $high (i16x8.add
         (v128.and (i16x8.shr_s (local.get $code1) (i32.const 3)) (i16x8.splat (i32.const 0x8fff)))
-        (v128.andnot (i16x8.splat (i32.const 0x3800)) (local.get $zero))))
+        (v128.andnot (i16x8.splat (i32.const 0x3800)) (i16x8.eq (local.get $twice1) (i16x8.splat (i32.const 0x0))))))
       (local.set $low (i16x8.shl (local.get $code1) (i32.const 13)))
       (v128.store offset=32 (local.get $to)
         (i8x16.shuffle 0 1 16 17 2 3 18 19 4 5 20 21 6 7 22 23 (local.get $low) (local.get $high)))
       (v128.store offset=48 (local.get $to)
         (i8x16.shuffle 8 9 24 25 10 11 26 27 12 13 28 29 14 15 30 31 (local.get $low) (local.get $high)))
-      (local.set $odd1 (v128.andnot
-        (i16x8.lt_s (i16x8.add (local.get $twice) (i16x8.splat (i32.const 0x8800))) (i16x8.splat (i32.const 0x9000)))
-        (local.get $zero)))
-      (if (v128.any_true (v128.or (local.get $odd0) (local.get $odd1))) (then
-        (call $special (local.get $to)
-          (i32x4.extend_low_i16x8_u (local.get $code0))
-          (i32x4.extend_low_i16x8_s (local.get $odd0)))
-        (call $special (i32.add (local.get $to) (i32.const 16))
-          (i32x4.extend_high_i16x8_u (local.get $code0))
-          (i32x4.extend_high_i16x8_s (local.get $odd0)))
-        (call $special (i32.add (local.get $to) (i32.const 32))
-          (i32x4.extend_low_i16x8_u (local.get $code1))
-          (i32x4.extend_low_i16x8_s (local.get $odd1)))
-        (call $special (i32.add (local.get $to) (i32.const 48))
-          (i32x4.extend_high_i16x8_u (local.get $code1))
-          (i32x4.extend_high_i16x8_s (local.get $odd1)))))
+      (local.set $twice1 (i16x8.add (local.get $twice1) (i16x8.splat (i32.const 0x8800))))
+      (if (v128.any_true (i16x8.lt_s
+        (i16x8.min_s (local.get $twice0) (local.get $twice1))
+        (i16x8.splat (i32.const 0x9000)))) (then
+        (local.set $odd0 (v128.andnot
+          (i16x8.lt_s (local.get $twice0) (i16x8.splat (i32.const 0x9000)))
+          (i16x8.eq (local.get $twice0) (i16x8.splat (i32.const 0x8800)))))
+        (local.set $odd1 (v128.andnot
+          (i16x8.lt_s (local.get $twice1) (i16x8.splat (i32.const 0x9000)))
+          (i16x8.eq (local.get $twice1) (i16x8.splat (i32.const 0x8800)))))
+        (if (v128.any_true (v128.or (local.get $odd0) (local.get $odd1))) (then
+          (call $special (local.get $to)
+            (i32x4.extend_low_i16x8_u (local.get $code0))
+            (i32x4.extend_low_i16x8_s (local.get $odd0)))
+          (call $special (i32.add (local.get $to) (i32.const 16))
+            (i32x4.extend_high_i16x8_u (local.get $code0))
+            (i32x4.extend_high_i16x8_s (local.get $odd0)))
+          (call $special (i32.add (local.get $to) (i32.const 32))
+            (i32x4.extend_low_i16x8_u (local.get $code1))
+            (i32x4.extend_low_i16x8_s (local.get $odd1)))
+          (call $special (i32.add (local.get $to) (i32.const 48))
+            (i32x4.extend_high_i16x8_u (local.get $code1))
+            (i32x4.extend_high_i16x8_s (local.get $odd1)))))))
       (local.set $to (i32.add (local.get $to) (i32.const 64)))
       (br_if $next (i32.lt_u (local.tee $at (i32.add (local.get $at) (i32.const 32))) (local.get $end)))))
 
